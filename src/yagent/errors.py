@@ -1,0 +1,25 @@
+"""The tree of failures.
+
+Every error a caller may want to tell apart derives from `YagentError` and lives beside the code that raises it; this page draws
+the whole tree, and a test compares the drawing with the classes that exist. `exit_code` is what a one-shot run ends with when
+the error reaches the top (product.md, table of exit codes).
+
+YagentError
+  ModelError
+    TransientModelError
+      RateLimited
+    ContextTooLong
+    ModelConfigurationError
+    ModelGaveUp
+"""
+
+from typing import ClassVar
+
+
+class YagentError(Exception):
+    """Base of every error of this project.
+
+    The text says what happened, where, and what to do next, in that order; it is shown to people as it stands.
+    """
+
+    exit_code: ClassVar[int] = 1

@@ -1,0 +1,24 @@
+"""What an agent hands over when it is done."""
+
+from dataclasses import dataclass
+from typing import Literal, TypeAlias
+
+HandoffStatus: TypeAlias = Literal["ok", "partial", "error"]
+
+
+@dataclass(frozen=True, slots=True)
+class Fact:
+    """A claim and the place that supports it: `path`, `path:line`, `path:symbol` or a command id; "" when none was given."""
+
+    claim: str
+    where: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Handoff:
+    """The result in a form the reader can judge: one conclusion, facts with anchors, what stayed open, and the agent's own verdict."""
+
+    conclusion: str
+    facts: tuple[Fact, ...] = ()
+    open_questions: tuple[str, ...] = ()
+    status: HandoffStatus = "ok"

@@ -1,0 +1,26 @@
+"""Identities. All are opaque strings; the aliases say which noun is meant."""
+
+from dataclasses import dataclass
+from typing import TypeAlias
+
+SessionId: TypeAlias = str
+TaskId: TypeAlias = str
+DelegationId: TypeAlias = str  # equal to the id of the tool call that started the delegation
+CallId: TypeAlias = str
+AskId: TypeAlias = str
+
+DIRECTOR = "director"
+
+
+@dataclass(frozen=True, slots=True)
+class AgentIdentity:
+    """Which agent speaks: its role, the delegation it runs for ("" for the Director) and how deep it is nested (Director 0)."""
+
+    role: str
+    delegation_id: DelegationId = ""
+    depth: int = 0
+
+    @property
+    def label(self) -> str:
+        """The name people see: `Director`, `Coding`, …; two of one role are told apart by their delegation."""
+        return self.role.capitalize() if self.role != "devops" else "DevOps"
