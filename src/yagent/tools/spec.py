@@ -1,0 +1,151 @@
+"""What a tool is.
+
+A `Spec` is a value: a name, typed parameters, what it does to the world, and the coroutine that does it. A builder function makes it from
+the things the tool needs (`read_file(files)`), so there is no registry to reach into and nothing to patch. What differs from agent to agent
+comes with each call in the `Scope`.
+"""
+
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass, field
+from enum import StrEnum
+from pathlib import Path
+from typing import Any, Generic, Literal, Protocol, TypeAlias, TypeVar
+
+from yagent.protocol.asks import Answer, Ask
+from yagent.protocol.handoff import Handoff
+from yagent.protocol.ids import AgentIdentity, CallId
+from yagent.workspace.background import BackgroundJobs
+from yagent.workspace.files import FileLedger
+from yagent.workspace.permissions import Action, Permissions
+
+P = TypeVar("P")
+
+
+class Effect(StrEnum):
+    """What a tool does to the world; capability profiles grant effects, never tool names."""
+
+    FS_READ = "fs_read"
+    FS_WRITE = "fs_write"
+    SHELL = "shell"
+    COGNITION = "cognition"
+    CONTEXT = "context"
+    FLOW = "flow"
+    ASK = "ask"
+    DELEGATE = "delegate"
+
+
+@dataclass(frozen=True, slots=True)
+class Exit:
+    """The agent asks to end its run. The loop, not the tool, ends it."""
+
+    reason: str
+    handoff: Handoff | None
+
+
+@dataclass(frozen=True, slots=True)
+class Output:
+    """What a call came to: `text` for the model, the rest for people and records.
+
+    `summary` is one short line for a progress view ("+3 -1", "120 lines"); `diff` a unified diff of what changed; `paths` the workspace
+    paths that were really read or changed; `exit` is set by `agent_exit` alone.
+    """
+
+    text: str
+    is_error: bool = False
+    summary: str = ""
+    diff: str = ""
+    paths: tuple[str, ...] = ()
+    exit: Exit | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class DelegationRequest:
+    """What a `delegate_*` call asks for. The delegation's id is the call's id."""
+
+    role: str
+    task: str
+    context_refs: tuple[str, ...] = ()
+
+
+class Delegate(Protocol):
+    """Runs a role for somebody else; bound by `session`, so that tools know nothing of agents."""
+
+    async def __call__(self, request: DelegationRequest, call: "CallContext") -> Output:
+        """Run to the end and render the result for the caller. Failures come back as an output with `is_error`, never as exceptions."""
+        ...
+
+
+class Consult(Protocol):
+    """One isolated question to a model (the cognition tools). `slot` is the tool's name: tools may have engines of their own."""
+
+    async def __call__(self, slot: str, system: str, question: str) -> str:
+        """The reply's text."""
+        ...
+
+
+class Asker(Protocol):
+    """Puts a question to the user and waits; answers "nobody" at once when no one can be asked."""
+
+    async def __call__(self, ask: Ask) -> Answer:
+        """The user's answer. Timers of the asking agent stand still meanwhile."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Scope:
+    """What one run of one agent brings to its tool calls."""
+
+    agent: AgentIdentity
+    workspace: Path
+    permissions: Permissions
+    ledger: FileLedger
+    jobs: BackgroundJobs
+    ask: Asker
+    delegate: Delegate
+    consult: Consult
+    remaining: Callable[[], float | None]  # seconds until this run's total limit; None without one
+
+
+@dataclass(frozen=True, slots=True)
+class CallContext:
+    """One call: its id and the scope it is made in. `progress` shows a running tool's newest output to people (never to the model)."""
+
+    call_id: CallId
+    scope: Scope
+    progress: Callable[[str], None] = lambda text: None
+
+
+Execute: TypeAlias = Callable[[P, CallContext], Awaitable[Output]]
+Frequency: TypeAlias = Literal["hot", "cold"]
+
+
+@dataclass(frozen=True, slots=True)
+class Spec(Generic[P]):
+    """A tool.
+
+    `parameters` is a frozen dataclass whose annotated fields give the JSON Schema (`tools.parameters`). `actions` turns a call into what
+    permissions judge; no actions means nothing to judge. `mutates`: takes the write lock of the agent tree. `serial`: never beside
+    another call of the same batch. `timeout` is in seconds, None for tools that have no limit of this kind (delegations, asks).
+    `priority` orders which results are shortened first when the conversation is compressed: lowest first, 100 is never shortened.
+    """
+
+    name: str
+    effect: Effect
+    parameters: type[P]
+    execute: Execute[P]
+    actions: Callable[[P], Sequence[Action]] = field(default=lambda parameters: ())
+    declared_dangerous: Callable[[P], bool] = field(default=lambda parameters: False)
+    mutates: bool = False
+    serial: bool = False
+    frequency: Frequency = "hot"
+    timeout: float | None = 180.0
+    priority: int = 10
+    delegates_to: str = ""
+
+    @property
+    def is_read_only(self) -> bool:
+        """May run beside other read-only calls."""
+        return not self.mutates and not self.serial
+
+
+AnySpec: TypeAlias = Spec[Any]
