@@ -1,0 +1,78 @@
+"""Run the calls of one assistant message.
+
+Consecutive calls that may run beside others form a group and run together; every other call runs alone, and nothing of another group is in
+flight meanwhile. Results are in call order; inside a group no start order is promised. This module knows nothing of tools: it is given
+functions.
+"""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Sequence
+from functools import partial
+from itertools import groupby
+from typing import Final, Generic, TypeVar
+
+from yagent.runtime.supervise import run_all
+
+C = TypeVar("C")
+R = TypeVar("R")
+
+DEFAULT_LIMIT: Final = 4
+HIGHEST_LIMIT: Final = 8
+
+
+class Batch(Generic[C, R]):
+    """One batch. Each call gets exactly one result, however `run` ends.
+
+    `execute` gives a call's result; `cancelled_result` gives the result of a call that was cancelled or never began. `limit` bounds how many
+    calls of a group run at once (at most 8).
+    """
+
+    def __init__(
+        self,
+        calls: Sequence[C],
+        *,
+        parallelizable: Callable[[C], bool],
+        execute: Callable[[C], Awaitable[R]],
+        cancelled_result: Callable[[C], R],
+        limit: int = DEFAULT_LIMIT,
+    ) -> None:
+        self._calls = tuple(calls)
+        self._parallelizable = parallelizable
+        self._execute = execute
+        self._cancelled_result = cancelled_result
+        self._limit = max(1, min(limit, HIGHEST_LIMIT))
+        self._finished: dict[int, R] = {}
+
+    @property
+    def results(self) -> tuple[R, ...]:
+        """One result per call, in call order; complete at any moment, also after `run` raised: what has no result yet counts as cancelled."""
+        return tuple(
+            self._finished[position] if position in self._finished else self._cancelled_result(call) for position, call in enumerate(self._calls)
+        )
+
+    async def run(self) -> tuple[R, ...]:
+        """Run everything and return the results.
+
+        Cancelling stops what runs, waits for it to stop and raises CancelledError; so does an exception of `execute`, which is raised as it
+        is. In both cases `results` is complete.
+        """
+        for together, group in groupby(range(len(self._calls)), key=lambda position: self._parallelizable(self._calls[position])):
+            await self._run_group(tuple(group), self._limit if together else 1)
+        return self.results
+
+    async def _run_group(self, positions: Sequence[int], limit: int) -> None:
+        """Run one group, at most `limit` calls at once."""
+        if len(positions) == 1:
+            await self._run_one(positions[0])
+            return
+        await run_all([partial(self._run_one, position) for position in positions], limit=limit, name="tool batch")
+
+    async def _run_one(self, position: int) -> None:
+        """Run one call and keep its result. A call that is cancelled from inside (nobody cancelled us) only loses its own result."""
+        try:
+            self._finished[position] = await self._execute(self._calls[position])
+        except asyncio.CancelledError:
+            self._finished[position] = self._cancelled_result(self._calls[position])
+            task = asyncio.current_task()
+            if task is None or task.cancelling():
+                raise
