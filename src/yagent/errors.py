@@ -5,6 +5,7 @@ the whole tree, and a test compares the drawing with the classes that exist. `ex
 the error reaches the top (product.md, table of exit codes).
 
 YagentError
+  InvalidEvent
   ModelError
     TransientModelError
       RateLimited
