@@ -7,11 +7,10 @@ functions.
 
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
-from functools import partial
 from itertools import groupby
 from typing import Final, Generic, TypeVar
 
-from yagent.runtime.supervise import run_all
+from yagent.runtime.supervise import together
 
 C = TypeVar("C")
 R = TypeVar("R")
@@ -23,8 +22,8 @@ HIGHEST_LIMIT: Final = 8
 class Batch(Generic[C, R]):
     """One batch. Each call gets exactly one result, however `run` ends.
 
-    `execute` gives a call's result; `cancelled_result` gives the result of a call that was cancelled or never began. `limit` bounds how many
-    calls of a group run at once (at most 8).
+    `execute` gives a call's result; `cancelled_result` gives the result of a call that was cancelled or never began. `limit` bounds how
+    many calls of a group run at once (at most 8).
     """
 
     def __init__(
@@ -45,9 +44,10 @@ class Batch(Generic[C, R]):
 
     @property
     def results(self) -> tuple[R, ...]:
-        """One result per call, in call order; complete at any moment, also after `run` raised: what has no result yet counts as cancelled."""
+        """One result per call, in call order. Complete at any moment, also after `run` raised: what did not end counts as cancelled."""
         return tuple(
-            self._finished[position] if position in self._finished else self._cancelled_result(call) for position, call in enumerate(self._calls)
+            self._finished[position] if position in self._finished else self._cancelled_result(call)
+            for position, call in enumerate(self._calls)
         )
 
     async def run(self) -> tuple[R, ...]:
@@ -56,23 +56,37 @@ class Batch(Generic[C, R]):
         Cancelling stops what runs, waits for it to stop and raises CancelledError; so does an exception of `execute`, which is raised as it
         is. In both cases `results` is complete.
         """
-        for together, group in groupby(range(len(self._calls)), key=lambda position: self._parallelizable(self._calls[position])):
-            await self._run_group(tuple(group), self._limit if together else 1)
+        for side_by_side, group in groupby(range(len(self._calls)), key=self._may_run_beside_others):
+            positions = tuple(group)
+            for part in [positions] if side_by_side else [(position,) for position in positions]:
+                await self._run_group(part)
         return self.results
 
-    async def _run_group(self, positions: Sequence[int], limit: int) -> None:
-        """Run one group, at most `limit` calls at once."""
+    def _may_run_beside_others(self, position: int) -> bool:
+        """Whether the call at this position may share a group."""
+        return self._parallelizable(self._calls[position])
+
+    async def _run_group(self, positions: Sequence[int]) -> None:
+        """Run one group, at most the limit of calls at once; the first failure is raised after all of it ended."""
         if len(positions) == 1:
             await self._run_one(positions[0])
             return
-        await run_all([partial(self._run_one, position) for position in positions], limit=limit, name="tool batch")
+        slots = asyncio.Semaphore(self._limit)
+        outcomes = await together([(f"call {position}", self._run_in_slot(position, slots)) for position in positions])
+        for outcome in outcomes:
+            outcome.result()
+
+    async def _run_in_slot(self, position: int, slots: asyncio.Semaphore) -> None:
+        """Run one call of a group when there is room."""
+        async with slots:
+            await self._run_one(position)
 
     async def _run_one(self, position: int) -> None:
         """Run one call and keep its result. A call that is cancelled from inside (nobody cancelled us) only loses its own result."""
         try:
             self._finished[position] = await self._execute(self._calls[position])
         except asyncio.CancelledError:
-            self._finished[position] = self._cancelled_result(self._calls[position])
             task = asyncio.current_task()
             if task is None or task.cancelling():
                 raise
+            self._finished[position] = self._cancelled_result(self._calls[position])

@@ -16,7 +16,11 @@ from yagent.tools.surface import Surface
 
 def cancelled_output(call: ToolCall) -> Output:
     """The result of a call that was cancelled before it ended, or never began."""
-    return Output(f"{call.name or 'This call'} was cancelled before it finished. Look at the state before you repeat it.", is_error=True, summary="cancelled")
+    return Output(
+        f"{call.name or 'This call'} was cancelled before it finished. Look at the state before you repeat it.",
+        is_error=True,
+        summary="cancelled",
+    )
 
 
 class Invoker:

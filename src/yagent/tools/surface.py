@@ -2,7 +2,7 @@
 
 import hashlib
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from difflib import get_close_matches
 from typing import Final
 
@@ -21,12 +21,12 @@ _COLD_HINT: Final = "Call load_tool first to see its arguments."
 class Surface:
     """The tools of one agent.
 
-    `specs` come in the order in which they are declared; `descriptions` holds each tool's text for the model. `read_only_roles` are the roles
-    a delegation to which may run beside other read-only calls; empty where delegations are serial.
+    `specs` come in the order in which they are declared; `descriptions` holds each tool's text for the model. A delegation to one of
+    `read_only_roles` may run beside other read-only calls; the set is empty where delegations are serial.
     """
 
     def __init__(
-        self, profile: str, specs: Sequence[AnySpec], *, descriptions: dict[str, str], read_only_roles: frozenset[str] = frozenset()
+        self, profile: str, specs: Sequence[AnySpec], *, descriptions: Mapping[str, str], read_only_roles: frozenset[str] = frozenset()
     ) -> None:
         self.profile = profile
         self.read_only_roles = read_only_roles
