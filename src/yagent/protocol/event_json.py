@@ -49,7 +49,8 @@ def _plain(value: Any) -> Any:
     if isinstance(value, Mapping):
         return dict(value)
     if hasattr(value, "__dataclass_fields__"):
-        return {name: _plain(getattr(value, name)) for name in _hints(type(value))}
+        record: Any = type(value)
+        return {name: _plain(getattr(value, name)) for name in _hints(record)}
     return value
 
 
@@ -59,7 +60,7 @@ def _hints(record: Any) -> dict[str, Any]:
     return {field.name: hints[field.name] for field in fields(record)}
 
 
-def _record(record: type[Any], data: Any, place: str) -> Any:
+def _record(record: Any, data: Any, place: str) -> Any:
     if not isinstance(data, Mapping):
         raise InvalidEvent(f"event: {place} must be an object, not {type(data).__name__}")
     return record(**{name: _value(hint, data, name, place) for name, hint in _hints(record).items()})
