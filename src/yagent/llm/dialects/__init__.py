@@ -1,0 +1,1 @@
+"""The three wire formats. Each package knows one; nothing outside knows any."""

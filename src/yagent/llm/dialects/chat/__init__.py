@@ -1,0 +1,1 @@
+"""OpenAI Chat Completions, the format every compatible server speaks."""

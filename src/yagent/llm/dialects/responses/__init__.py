@@ -1,0 +1,1 @@
+"""OpenAI Responses API, stateless: nothing is stored at the provider."""
