@@ -1,0 +1,1 @@
+"""Who thinks: one loop, roles as data, delegations, and what only the Director has."""

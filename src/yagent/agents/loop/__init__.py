@@ -1,0 +1,1 @@
+"""One agent, one conversation: query the model, act with tools, observe."""

@@ -1,0 +1,53 @@
+"""One batch of tool calls: from the model's asking to one result each."""
+
+from collections.abc import Sequence
+
+from yagent.agents.loop.frame import Frame
+from yagent.protocol.events import ToolCallResult, ToolCallStart
+from yagent.protocol.messages import ToolCall
+from yagent.tools.batch import Batch
+from yagent.tools.invoke import Invoker, cancelled_output
+from yagent.tools.spec import Output, Scope
+from yagent.tools.surface import Surface, tool_call_is_parallelizable
+
+CLIP = 4000  # characters of arguments and results in events; the record has all of it
+
+
+class Act:
+    """Carries out the calls of one run."""
+
+    def __init__(self, surface: Surface, invoker: Invoker, scope: Scope, frame: Frame, *, parallel: int) -> None:
+        self._surface = surface
+        self._invoker = invoker
+        self._scope = scope
+        self._frame = frame
+        self._parallel = parallel
+
+    def batch(self, calls: Sequence[ToolCall]) -> Batch[ToolCall, Output]:
+        """The batch of these calls, not yet run. Its results are complete however its run ends."""
+        return Batch(
+            calls,
+            parallelizable=lambda call: tool_call_is_parallelizable(self._surface, call.name),
+            execute=self._execute,
+            cancelled_result=cancelled_output,
+            limit=self._parallel,
+        )
+
+    async def _execute(self, call: ToolCall) -> Output:
+        self._frame.publisher.publish(ToolCallStart(call_id=call.id, name=call.name, arguments=clip(call.arguments)))
+        started = self._frame.clock.now()
+        output = cancelled_output(call)
+        try:
+            with self._frame.activity.busy():
+                output = await self._invoker.invoke(call, self._scope)
+            return output
+        finally:
+            duration = round((self._frame.clock.now() - started) * 1000)
+            self._frame.publisher.publish(
+                ToolCallResult(call_id=call.id, name=call.name, ok=not output.is_error, text=clip(output.text), duration_ms=duration)
+            )
+
+
+def clip(text: str) -> str:
+    """Short enough for an event."""
+    return text if len(text) <= CLIP else f"{text[:CLIP]}… ({len(text) - CLIP} more characters)"

@@ -1,0 +1,58 @@
+"""Carries out a run from its opening to its terminal record, whatever ends it."""
+
+from collections.abc import Sequence
+
+from yagent.agents.loop.frame import Frame
+from yagent.agents.loop.loop import AgentLoop
+from yagent.agents.loop.recorder import Recorder
+from yagent.agents.loop.result import RunResult
+from yagent.errors import YagentError
+from yagent.protocol.messages import Message
+from yagent.protocol.stop import StopReason
+from yagent.rollout.records import EventMessage
+from yagent.runtime.activity import TotalTimeout
+from yagent.runtime.supervise import shielded
+
+LAST_STEP_SECONDS = 120.0
+CLOSING_SECONDS = 10.0
+
+
+async def carry_out(loop: AgentLoop, opening: Sequence[Message], frame: Frame) -> RunResult:
+    """Run to the end under the frame's timers and close the record; `loop.result` is set in every case.
+
+    A run whose total time is over gets one last step to hand over. Raises CancelledError when it was cancelled, nothing else.
+    """
+    try:
+        loop.result = await _timed(loop, opening, frame)
+    except BaseException as end:
+        loop.result = loop.ended(end)
+        if not isinstance(end, Exception):
+            raise
+    finally:
+        if loop.result is not None:
+            await shielded(_close(frame.recorder, loop.result), timeout=CLOSING_SECONDS, clock=frame.clock, name="close record")
+    return loop.result
+
+
+async def _timed(loop: AgentLoop, opening: Sequence[Message], frame: Frame) -> RunResult:
+    try:
+        return await frame.activity.run(loop.run(opening))
+    except TotalTimeout as over:
+        try:
+            async with frame.clock.timeout(LAST_STEP_SECONDS):
+                return await loop.time_is_up()
+        except (TimeoutError, YagentError):
+            return loop.ended(over)
+
+
+async def _close(recorder: Recorder, result: RunResult) -> None:
+    """The terminal record. A record that cannot be written has been reported by the barrier that ended the run."""
+    name = "task_complete" if result.is_finished else "turn_aborted"
+    data = {"stop_reason": result.stop_reason.value, "status": result.status, "steps": result.steps, "error": str(result.error or "")}
+    if result.stop_reason is StopReason.AGENT_EXIT and result.handoff is not None:
+        data["conclusion"] = result.handoff.conclusion
+    recorder.append(EventMessage(name, data))
+    try:
+        await recorder.close()
+    except YagentError:
+        return

@@ -1,0 +1,26 @@
+"""What one run works within: its record, its timers, its voice, and what the whole task shares."""
+
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from yagent.agents.loop.recorder import Recorder
+from yagent.agents.loop.task import TaskAccount
+from yagent.protocol.events import Event, Payload
+from yagent.runtime.activity import Activity
+from yagent.runtime.bus import Publisher
+from yagent.runtime.clock import Clock
+from yagent.runtime.gate import Gate
+
+EventPublisher: TypeAlias = Publisher[Payload, Event]
+
+
+@dataclass(frozen=True, slots=True)
+class Frame:
+    """`gate` and `account` are the task's; the rest is this run's own."""
+
+    recorder: Recorder
+    activity: Activity
+    publisher: EventPublisher
+    clock: Clock
+    gate: Gate
+    account: TaskAccount

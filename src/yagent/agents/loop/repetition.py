@@ -1,0 +1,60 @@
+"""Notices an agent that goes in circles.
+
+A step is its calls (names and arguments, canonical) with their results. The same step over and over, or two steps in turn, is a circle; a
+poll whose result changes is not, because its steps differ.
+"""
+
+import hashlib
+import json
+from collections.abc import Sequence
+
+from yagent.protocol.messages import ToolCall
+from yagent.tools.spec import Output
+
+REMINDER, WARNING, STRONG_WARNING, END = 3, 5, 8, 12
+
+_TEXTS = {
+    REMINDER: "Note: this is the third time with the same call and the same result. Use what you have, or try something else.",
+    WARNING: "Warning: the same call gave the same result five times. Repeating it will not change anything. Change your approach.",
+    STRONG_WARNING: "Strong warning: eight identical calls. After a few more this run is ended. Do something different now, or finish.",
+}
+
+
+class Repetition:
+    """Counts how often the newest step has come round, alone or in turn with one other."""
+
+    def __init__(self) -> None:
+        self._history: list[str] = []
+
+    def observe(self, calls: Sequence[ToolCall], outputs: Sequence[Output]) -> int:
+        """Take in one step; returns how many times it has occurred in an unbroken circle, itself included."""
+        digest = hashlib.sha256()
+        for call, output in zip(calls, outputs, strict=True):
+            digest.update(f"{call.name}\0{_canonical(call.arguments)}\0{output.text}\0".encode("utf-8", "surrogatepass"))
+        self._history.append(digest.hexdigest())
+        self._history = self._history[-2 * END :]
+        return max(self._rounds(1), self._rounds(2))
+
+    def _rounds(self, period: int) -> int:
+        """How often the last step recurs when the history is read backwards in circles of `period` steps."""
+        circle = self._history[-period:]
+        if len(circle) < period or (period > 1 and len(set(circle)) == 1):
+            return 0
+        count = 0
+        for index, step in enumerate(reversed(self._history)):
+            if step != circle[period - 1 - index % period]:
+                break
+            count += index % period == 0
+        return count if len(self._history) >= period else 0
+
+
+def reminder(count: int) -> str:
+    """What to tell the agent at this count; "" for most counts."""
+    return _TEXTS.get(count, "")
+
+
+def _canonical(arguments: str) -> str:
+    try:
+        return json.dumps(json.loads(arguments), sort_keys=True)
+    except ValueError:
+        return arguments

@@ -1,0 +1,62 @@
+"""What one run of one agent came to."""
+
+from dataclasses import dataclass
+
+from yagent.errors import YagentError
+from yagent.protocol.handoff import Handoff
+from yagent.protocol.stop import EXIT_CODES, SUCCESS, StopReason
+
+
+@dataclass(frozen=True, slots=True)
+class RunResult:
+    """How a run ended.
+
+    `deliverable` is the result when the run ended by itself (`is_finished`), otherwise the last words it said, which are unfinished work.
+    `error` is set when something failed.
+    """
+
+    stop_reason: StopReason
+    deliverable: str
+    steps: int
+    handoff: Handoff | None = None
+    error: YagentError | None = None
+    notes: tuple[str, ...] = ()
+
+    @property
+    def is_finished(self) -> bool:
+        """The agent itself said it was done."""
+        return self.stop_reason in (StopReason.AGENT_EXIT, StopReason.PLAIN_TEXT) and self.error is None
+
+    @property
+    def status(self) -> str:
+        """`ok`, `partial` or `error`: the agent's own word where it finished, ours where it did not."""
+        if self.is_finished:
+            if self.handoff is not None:
+                return self.handoff.status
+            return "partial" if self.notes else "ok"
+        return "error" if self.error is not None or not self.deliverable else "partial"
+
+    @property
+    def exit_code(self) -> int:
+        """The exit code this end stands for, by the one table of `protocol.stop`; an error's own class may say more."""
+        code = EXIT_CODES[self.stop_reason]
+        if self.error is not None and code <= 1:
+            return self.error.exit_code
+        return 1 if code == SUCCESS and self.status == "error" else code
+
+
+def exit_deliverable(handoff: Handoff | None, reason: str, text: str) -> str:
+    """The result of a run that ends by `agent_exit`: the hand-over, or that same message's text when it is longer than the conclusion."""
+    if handoff is None:
+        return text or reason
+    return text if len(text) > len(handoff.conclusion) else render_handoff(handoff)
+
+
+def render_handoff(handoff: Handoff) -> str:
+    """The hand-over as text: the conclusion, its facts with their anchors, and what stayed open."""
+    lines = [handoff.conclusion]
+    if handoff.facts:
+        lines += ["", *(f"- {fact.claim}" + (f" ({fact.where})" if fact.where else "") for fact in handoff.facts)]
+    if handoff.open_questions:
+        lines += ["", "Open:", *(f"- {question}" for question in handoff.open_questions)]
+    return "\n".join(lines).strip()

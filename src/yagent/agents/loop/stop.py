@@ -1,0 +1,48 @@
+"""The one stop classifier: from what ended a run to why."""
+
+import asyncio
+from typing import ClassVar
+
+from yagent.errors import YagentError
+from yagent.llm.engine import ContextTooLong, ModelError
+from yagent.protocol.stop import LIMIT, StopReason
+from yagent.runtime.activity import IdleTimeout, TotalTimeout
+from yagent.runtime.gate import AbandonedError
+
+
+class LimitReached(YagentError):
+    """A limit of the run or of its task ended it."""
+
+    exit_code: ClassVar[int] = LIMIT
+
+    def __init__(self, reason: StopReason, message: str) -> None:
+        super().__init__(message)
+        self.reason = reason
+
+
+class Panic(YagentError):
+    """Something failed that should not have: a defect of ours, reported with the run it ended."""
+
+
+def classify(error: BaseException) -> StopReason:
+    """Why a run ended that was ended by `error`.
+
+    Time limits and a stop at the pause gate come before cancellation, because they surface through it (I-11).
+    """
+    match error:
+        case LimitReached():
+            return error.reason
+        case IdleTimeout():
+            return StopReason.IDLE_TIMEOUT
+        case TotalTimeout():
+            return StopReason.TOTAL_TIMEOUT
+        case AbandonedError():
+            return StopReason.PAUSED
+        case asyncio.CancelledError():
+            return StopReason.CANCELLED
+        case ContextTooLong():
+            return StopReason.CONTEXT_OVERFLOW
+        case ModelError():
+            return StopReason.LLM_ERROR
+        case _:
+            return StopReason.PANIC

@@ -1,0 +1,76 @@
+"""What a whole task has used and may use: one account for the Director and everything below it."""
+
+from dataclasses import dataclass, field
+
+from yagent.agents.loop.stop import LimitReached
+from yagent.protocol.messages import ModelIdentity, Usage
+from yagent.protocol.result import DelegationAccount, DeniedAccount
+from yagent.protocol.stop import StopReason
+from yagent.runtime.clock import Deadline
+
+
+@dataclass(frozen=True, slots=True)
+class TaskLimits:
+    """Limits of a task: `max_cost` in US dollars, `deadline` in time; None or a deadline that never comes for no limit."""
+
+    deadline: Deadline
+    max_cost: float | None = None
+
+
+@dataclass(slots=True)
+class TaskAccount:
+    """Running totals. `usage` and `cost` are None while nothing is known; `cost_unknown` counts calls whose cost could not be told."""
+
+    limits: TaskLimits
+    usage: Usage | None = None
+    cost: float | None = None
+    cost_unknown: int = 0
+    model_calls: int = 0
+    denials: list[DeniedAccount] = field(default_factory=list)
+    delegations: list[DelegationAccount] = field(default_factory=list)
+    results: dict[str, str] = field(default_factory=dict)  # role -> rendered result of its latest delegation
+    warnings: list[str] = field(default_factory=list)
+
+    def warn(self, text: str) -> None:
+        """Keep a warning for the account of the task, once."""
+        if text not in self.warnings:
+            self.warnings.append(text)
+
+    def charge(self, identity: ModelIdentity, usage: Usage | None) -> float | None:
+        """Add one call; returns its cost, None when unknown."""
+        self.model_calls += 1
+        if usage is not None:
+            self.usage = usage if self.usage is None else self.usage + usage
+        cost = price(identity, usage)
+        if cost is None:
+            self.cost_unknown += 1
+        else:
+            self.cost = cost + (self.cost or 0.0)
+        return cost
+
+    def check(self) -> None:
+        """Called before each model call. Raises `LimitReached` when the task may not go on."""
+        limit = self.limits.max_cost
+        if limit is not None and self.cost is not None and self.cost >= limit:
+            raise LimitReached(
+                StopReason.COST_LIMIT, f"The cost limit of ${limit:g} is reached (${self.cost:.4f} used). Raise --max-cost to go on."
+            )
+        if self.limits.deadline.passed:
+            raise LimitReached(StopReason.TIME_LIMIT, "The time limit of the task is reached. Raise --timeout to go on.")
+
+
+def price(identity: ModelIdentity, usage: Usage | None) -> float | None:
+    """US dollars of one call, each token counted once: uncached input, cached input and cache writes at their own rates, output."""
+    prices = identity.prices
+    if prices is None or usage is None or usage.total_input is None or usage.output is None:
+        return None
+    if "input" not in prices or "output" not in prices:
+        return None
+    cached, written = usage.cached or 0, usage.cache_written or 0
+    plain = max(0, usage.total_input - cached - written)
+    rates = (
+        (plain, prices["input"]),
+        (cached, prices.get("cached", prices["input"])),
+        (written, prices.get("cache_written", prices["input"])),
+    )
+    return (sum(count * rate for count, rate in rates) + usage.output * prices["output"]) / 1_000_000

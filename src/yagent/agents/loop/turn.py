@@ -1,0 +1,145 @@
+"""One model call: from the conversation so far to a complete reply, with everything in between told to the bus."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from yagent.agents.loop.frame import EventPublisher, Frame
+from yagent.llm.engine import CallOptions, Completed, Dialogue, ModelGaveUp, ReasoningDelta, Retrying, Sent, TextDelta, TransientModelError
+from yagent.protocol.events import (
+    AiChunk,
+    AiResponse,
+    AiStreamEnd,
+    AiStreamStart,
+    LlmCallEnd,
+    LlmCallStart,
+    LlmRetry,
+    Thinking,
+)
+from yagent.protocol.messages import ModelIdentity, Usage
+
+BACKOFF_CAP = 30.0  # seconds (E-18)
+PAUSES = 8  # how often in a row a provider may interrupt its own turn and ask to go on
+
+
+@dataclass(frozen=True, slots=True)
+class TurnSettings:
+    """How often a failed model call is tried again by the loop, after the engine's own attempts. `backoff` is the first wait in seconds."""
+
+    step_retries: int = 2
+    backoff: float = 2.0
+
+
+class Turn:
+    """Makes the model calls of one run."""
+
+    def __init__(self, dialogue: Dialogue, identity: ModelIdentity, frame: Frame, settings: TurnSettings) -> None:
+        self._dialogue = dialogue
+        self._identity = identity
+        self._frame = frame
+        self._settings = settings
+        self._calls = 0
+
+    async def query(self, options: CallOptions) -> Completed:
+        """The reply to everything said so far.
+
+        An empty reply and a call that failed in passing are tried again. Raises `ModelError`, or `LimitReached` when the task may not
+        go on.
+        """
+        attempt = 0
+        while True:
+            self._frame.account.check()
+            try:
+                reply = await self._call(options)
+                if reply.message.parts or reply.finish == "refusal":
+                    return reply
+                raise TransientModelError("The model returned nothing at all. Try again, or choose another model.")
+            except TransientModelError as failure:
+                if attempt >= self._settings.step_retries:
+                    raise
+                attempt += 1
+                delay = min(self._settings.backoff * 2 ** (attempt - 1), BACKOFF_CAP)
+                self._frame.publisher.publish(LlmRetry(reason=str(failure), delay_seconds=delay, attempt=attempt + 1))
+                with self._frame.activity.busy():
+                    await self._frame.clock.sleep(delay)
+
+    async def _call(self, options: CallOptions) -> Completed:
+        self._calls += 1
+        told = _Telling(self._frame.publisher, self._identity, self._calls, self._frame.clock.now)
+        try:
+            with self._frame.activity.busy():
+                async for event in self._dialogue.stream(options):
+                    match event:
+                        case Sent():
+                            told.sent()
+                        case TextDelta():
+                            told.chunk(event.text, "text")
+                        case ReasoningDelta():
+                            told.chunk(event.text, "reasoning")
+                        case Retrying():
+                            told.ended(None, None, event.reason)
+                            self._frame.publisher.publish(LlmRetry(reason=event.reason, delay_seconds=event.delay, attempt=event.attempt))
+                        case Completed():
+                            told.completed(event, self._frame.account.charge(self._identity, event.usage))
+                            return event
+        except BaseException as failure:
+            told.ended(None, None, str(failure) or type(failure).__name__)
+            raise
+        raise ModelGaveUp(
+            f"{self._identity.model} ended its reply without completing it. This is a defect of its engine; please report it."
+        )
+
+
+class _Telling:
+    """Tells the bus about one call: each start is followed by exactly one end."""
+
+    def __init__(self, publisher: EventPublisher, identity: ModelIdentity, number: int, now: Callable[[], float]) -> None:
+        self._publisher = publisher
+        self._identity = identity
+        self._number = number
+        self._now = now
+        self._started: float | None = None
+        self._stream = ""
+        self._attempt = 0
+
+    def sent(self) -> None:
+        self._started = self._now()
+        self._attempt += 1
+        self._publisher.publish(LlmCallStart(call_no=self._number, model=self._identity.model, provider=self._identity.provider, tier=None))
+
+    def chunk(self, text: str, channel: str) -> None:
+        if not self._stream:
+            self._stream = f"{self._publisher.source}-{self._publisher.delegation_id or ''}-{self._number}.{self._attempt}"
+            self._publisher.publish(AiStreamStart(stream_id=self._stream))
+        self._publisher.publish(AiChunk(stream_id=self._stream, text=text, channel="text" if channel == "text" else "reasoning"))
+
+    def completed(self, reply: Completed, cost: float | None) -> None:
+        self._stream_ended(reply.finish)
+        if reply.message.reasoning:
+            self._publisher.publish(Thinking(text=reply.message.reasoning))
+        if reply.message.text:
+            self._publisher.publish(AiResponse(text=reply.message.text))
+        self.ended(reply.usage, cost, None)
+
+    def ended(self, usage: Usage | None, cost: float | None, error: str | None) -> None:
+        self._stream_ended(None)
+        if self._started is None:
+            return
+        duration = round((self._now() - self._started) * 1000)
+        self._started = None
+        self._publisher.publish(
+            LlmCallEnd(
+                call_no=self._number,
+                model=self._identity.model,
+                provider=self._identity.provider,
+                tier=None,
+                usage=usage,
+                cost=cost,
+                duration_ms=duration,
+                error=error,
+            )
+        )
+
+    def _stream_ended(self, finish: str | None) -> None:
+        if self._stream:
+            self._publisher.publish(AiStreamEnd(stream_id=self._stream, finish_reason=finish))
+            self._stream = ""

@@ -1,0 +1,169 @@
+"""Writes the files of one session.
+
+`append` only encodes and returns; one write loop per file takes what has gathered (32 records or 20 ms, I-06) and `barrier` waits until all
+that was appended before it has been handed to the kernel (`write(2)`). The first and the last record are also forced to the disk. A failed
+write is reported by every later barrier: a step whose record cannot be kept must not take effect.
+"""
+
+import asyncio
+import errno
+import json
+import os
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from yagent.errors import YagentError
+from yagent.protocol.ids import AgentIdentity
+from yagent.rollout.records import EventMessage, Record, SessionMeta, to_payload
+from yagent.runtime.clock import Clock
+from yagent.runtime.supervise import Domain, in_thread
+
+FLUSH_RECORDS = 32
+FLUSH_SECONDS = 0.02
+
+
+class RolloutError(YagentError):
+    """The record of a run cannot be written."""
+
+
+class Sequence:
+    """One order over all files of a session."""
+
+    def __init__(self) -> None:
+        self._next = 0
+
+    def take(self) -> int:
+        self._next += 1
+        return self._next
+
+
+class NullRecorder:
+    """Keeps nothing: for a home that cannot be written, which the user was told of."""
+
+    def append(self, record: Record) -> None:
+        return None
+
+    async def barrier(self) -> None:
+        return None
+
+    async def close(self) -> None:
+        return None
+
+
+class RolloutWriter:
+    """The record of one run of one agent in one file."""
+
+    def __init__(self, path: Path, descriptor: int, sequence: Sequence, clock: Clock, domain: Domain) -> None:
+        self.path = path
+        self._descriptor = descriptor
+        self._sequence = sequence
+        self._clock = clock
+        self._domain = domain
+        self._lines: list[bytes] = []
+        self._appended = 0
+        self._written = 0
+        self._force = False
+        self._failure: RolloutError | None = None
+        self._timer_running = False
+        self._turn = asyncio.Lock()
+
+    def append(self, record: Record) -> None:
+        entry = {
+            "ordinal": self._sequence.take(),
+            "timestamp": self._clock.wall().isoformat(),
+            "type": record.kind,
+            "payload": to_payload(record),
+        }
+        # ASCII only: lone surrogates of file names survive the round trip, and a cut line never splits a character
+        self._lines.append(json.dumps(entry, separators=(",", ":")).encode("ascii") + b"\n")
+        self._appended += 1
+        self._force = self._force or isinstance(record, SessionMeta) or (isinstance(record, EventMessage) and record.is_terminal)
+        if not self._timer_running:
+            self._timer_running = True
+            self._domain.go(f"rollout {self.path.name}", self._write_soon())
+
+    async def barrier(self) -> None:
+        target = self._appended
+        while self._written < target:
+            await self._write()
+        if self._failure is not None:
+            raise self._failure
+
+    async def close(self) -> None:
+        try:
+            await self.barrier()
+        finally:
+            if self._descriptor >= 0:
+                os.close(self._descriptor)
+                self._descriptor = -1
+
+    async def _write_soon(self) -> None:
+        if len(self._lines) < FLUSH_RECORDS:
+            await self._clock.sleep(FLUSH_SECONDS)
+        self._timer_running = False
+        await self._write()
+
+    async def _write(self) -> None:
+        """Hand over what has gathered. Only one write is under way, so lines never interleave."""
+        async with self._turn:
+            lines, self._lines = self._lines, []
+            force, self._force = self._force, False
+            if not lines:
+                return
+            failure = self._failure or await in_thread(_write_all, self._descriptor, b"".join(lines), force, self.path)
+            self._failure = failure
+            self._written += len(lines)
+
+
+def _write_all(descriptor: int, data: bytes, force: bool, path: Path) -> RolloutError | None:
+    """Blocking. A torn line can only be the last one: after a failure nothing more is written to this file."""
+    view = memoryview(data)
+    try:
+        while view:
+            view = view[os.write(descriptor, view) :]
+        if force:
+            os.fsync(descriptor)
+    except OSError as failure:
+        hint = "free some space" if failure.errno in (errno.ENOSPC, errno.EDQUOT) else "check the disk"
+        return RolloutError(
+            f"The record of this session cannot be written: {failure.strerror} ({path}). Nothing more is done; {hint} and resume."
+        )
+    return None
+
+
+@dataclass(frozen=True, slots=True)
+class SessionLog:
+    """The files of one session under `directory` (`…/rollout/{project_id}`): `{time}_{session}[_{agent}].jsonl` (I-01)."""
+
+    directory: Path
+    session: str
+    started: str  # file-name form of the session's start, UTC
+    sequence: Sequence
+    clock: Clock
+    domain: Domain
+    prepare_directory: Callable[[Path], None]
+
+    def open(self, agent: AgentIdentity) -> RolloutWriter:
+        """A new file for a run of `agent`. Raises `RolloutError` when it cannot be made."""
+        stem = f"{self.started}_{self.session}"
+        if agent.delegation_id:
+            stem = f"{self.clock.wall():%Y%m%d-%H%M%S}_{self.session}_{agent.role}"
+        try:
+            self.prepare_directory(self.directory)
+            path, descriptor = _create(self.directory, stem)
+        except OSError as failure:
+            raise RolloutError(
+                f"The record of this session cannot be created: {failure.strerror} ({self.directory}). Set YAGENT_HOME."
+            ) from failure
+        return RolloutWriter(path, descriptor, self.sequence, self.clock, self.domain)
+
+
+def _create(directory: Path, stem: str) -> tuple[Path, int]:
+    number = 1
+    while True:
+        path = directory / (f"{stem}.jsonl" if number == 1 else f"{stem}-{number}.jsonl")
+        try:
+            return path, os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_APPEND | os.O_CLOEXEC, 0o600)
+        except FileExistsError:
+            number += 1

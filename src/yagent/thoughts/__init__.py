@@ -1,0 +1,1 @@
+"""The `<thought>` block agents write before they act."""
