@@ -1,0 +1,1 @@
+"""Concurrency primitives, time, files, logs: everything that needs no knowledge of agents."""

@@ -1,0 +1,52 @@
+"""Every test: a home of its own, no keys and no proxies from outside, virtual time."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import re
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from tests.support.virtual_time import VirtualClock, VirtualTimeLoop
+
+FOREIGN_VARIABLE = re.compile(r"YAGENT_.*|.*_API_KEY|.*_BASE_URL|(https?|all|no)_proxy", re.IGNORECASE)
+HOME_VARIABLES = {
+    "HOME": "",
+    "YAGENT_HOME": ".yagent",
+    "XDG_CONFIG_HOME": ".config",
+    "XDG_DATA_HOME": ".local/share",
+    "XDG_CACHE_HOME": ".cache",
+    "XDG_STATE_HOME": ".local/state",
+}
+
+
+@pytest.fixture(autouse=True)
+def isolated_home(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A fresh home directory; nothing of the developer's own environment reaches a test."""
+    home = tmp_path_factory.mktemp("home")
+    for name in [name for name in os.environ if FOREIGN_VARIABLE.fullmatch(name)]:
+        monkeypatch.delenv(name)
+    for name, place in HOME_VARIABLES.items():
+        monkeypatch.setenv(name, str(home / place))
+    return home
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Register the mark that gives a test the real event loop."""
+    config.addinivalue_line("markers", "real_time: runs on the real event loop, with `SystemClock`")
+
+
+def pytest_asyncio_loop_factories(item: pytest.Item) -> dict[str, Callable[[], asyncio.AbstractEventLoop]]:
+    """Virtual time for every asynchronous test that does not ask for the real one."""
+    if item.get_closest_marker("real_time"):
+        return {"real": asyncio.SelectorEventLoop}
+    return {"virtual": VirtualTimeLoop}
+
+
+@pytest.fixture
+def clock() -> VirtualClock:
+    """The clock of the test's own loop; it jumps instead of waiting."""
+    return VirtualClock()
