@@ -1,4 +1,4 @@
-"""Carries out a run from its opening to its terminal record, whatever ends it."""
+"""Carries out a run from its opening to its terminal record, whatever ends it. Who opened the record closes it."""
 
 from collections.abc import Sequence
 
@@ -18,7 +18,7 @@ CLOSING_SECONDS = 10.0
 
 
 async def carry_out(loop: AgentLoop, opening: Sequence[Message], frame: Frame) -> RunResult:
-    """Run to the end under the frame's timers and close the record; `loop.result` is set in every case.
+    """Run to the end under the frame's timers and seal the record; `loop.result` is set in every case.
 
     A run whose total time is over gets one last step to hand over. Raises CancelledError when it was cancelled, nothing else.
     """
@@ -30,7 +30,7 @@ async def carry_out(loop: AgentLoop, opening: Sequence[Message], frame: Frame) -
             raise
     finally:
         if loop.result is not None:
-            await shielded(_close(frame.recorder, loop.result), timeout=CLOSING_SECONDS, clock=frame.clock, name="close record")
+            await shielded(_seal(frame.recorder, loop.result), timeout=CLOSING_SECONDS, clock=frame.clock, name="seal record")
     return loop.result
 
 
@@ -45,7 +45,7 @@ async def _timed(loop: AgentLoop, opening: Sequence[Message], frame: Frame) -> R
             return loop.ended(over)
 
 
-async def _close(recorder: Recorder, result: RunResult) -> None:
+async def _seal(recorder: Recorder, result: RunResult) -> None:
     """The terminal record. A record that cannot be written has been reported by the barrier that ended the run."""
     name = "task_complete" if result.is_finished else "turn_aborted"
     data = {"stop_reason": result.stop_reason.value, "status": result.status, "steps": result.steps, "error": str(result.error or "")}
@@ -53,6 +53,6 @@ async def _close(recorder: Recorder, result: RunResult) -> None:
         data["conclusion"] = result.handoff.conclusion
     recorder.append(EventMessage(name, data))
     try:
-        await recorder.close()
+        await recorder.barrier()
     except YagentError:
         return

@@ -1,0 +1,1 @@
+"""One run of a role for another agent."""

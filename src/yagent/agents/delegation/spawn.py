@@ -1,0 +1,96 @@
+"""Runs a role for another agent: queue, start, carry out, hand over."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Protocol
+
+from yagent.agents.delegation.handover import References, render, resolve
+from yagent.agents.delegation.slots import Slots
+from yagent.agents.loop.carry_out import carry_out
+from yagent.agents.loop.frame import Frame
+from yagent.agents.loop.loop import AgentLoop
+from yagent.agents.loop.result import RunResult
+from yagent.agents.loop.role import Role
+from yagent.errors import YagentError
+from yagent.protocol.events import DelegationEnded, DelegationStarted
+from yagent.protocol.ids import AgentIdentity
+from yagent.protocol.messages import Message
+from yagent.protocol.result import DelegationAccount
+from yagent.protocol.stop import StopReason
+from yagent.tools.spec import CallContext, DelegationRequest, Output, Scope
+
+MAX_DEPTH = 4
+
+
+@dataclass(frozen=True, slots=True)
+class PreparedRun:
+    """Everything of one run, made fresh for it and not yet started."""
+
+    loop: AgentLoop
+    frame: Frame
+    opening: tuple[Message, ...]
+
+
+class Prepare(Protocol):
+    """Makes a fresh run of a role below `parent`; rights and limits are the parent's or narrower. Supplied by `session`."""
+
+    async def __call__(self, role: Role, identity: AgentIdentity, task: str, references: References, parent: Scope) -> PreparedRun:
+        """May raise `YagentError` when the run cannot be set up."""
+        ...
+
+
+class Delegations:
+    """The `Delegate` of one run."""
+
+    def __init__(self, prepare: Prepare, roster: Mapping[str, Role], slots: Slots, frame: Frame) -> None:
+        self._prepare = prepare
+        self._roster = roster
+        self._slots = slots
+        self._frame = frame
+
+    async def __call__(self, request: DelegationRequest, call: CallContext) -> Output:
+        """Run the role to its end. What fails comes back as an error result; only cancellation is raised."""
+        role = self._roster.get(request.role)
+        parent = call.scope.agent
+        if role is None:
+            return Output(f"There is no agent {request.role!r}. Agents: {', '.join(self._roster)}.", is_error=True)
+        if parent.depth >= MAX_DEPTH:
+            return Output(f"Delegations are nested {MAX_DEPTH} deep already. Do this part yourself.", is_error=True)
+        identity = AgentIdentity(role.name, call.call_id, parent.depth + 1)
+        references = resolve(request.context_refs, self._frame.account.results)
+        async with self._slots.one():  # queueing comes before the timers of the new run
+            try:
+                run = await self._prepare(role, identity, request.task, references, call.scope)
+            except YagentError as failure:
+                return Output(f"{identity.label} could not start: {failure}", is_error=True)
+            result = await self._run(identity, request.task, parent, run)
+        text = render(identity, result, references.unresolved)
+        self._frame.account.results[role.name] = text
+        return Output(text, is_error=result.status == "error", summary=f"{result.status} · {result.steps} steps")
+
+    async def _run(self, identity: AgentIdentity, task: str, parent: AgentIdentity, run: PreparedRun) -> RunResult:
+        publisher, clock = run.frame.publisher, run.frame.clock
+        started = clock.now()
+        publisher.publish(
+            DelegationStarted(
+                delegation_id=identity.delegation_id, parent_delegation_id=parent.delegation_id or None, agent=identity.role, task=task
+            )
+        )
+        try:
+            return await carry_out(run.loop, run.opening, run.frame)
+        finally:
+            result = run.loop.result or RunResult(StopReason.UNACCOUNTED, "", run.loop.steps)
+            account = DelegationAccount(identity.delegation_id, identity.role, task, result.status, result.stop_reason, result.steps)
+            run.frame.account.delegations.append(account)
+            publisher.publish(
+                DelegationEnded(
+                    delegation_id=identity.delegation_id,
+                    agent=identity.role,
+                    task=task,
+                    status=result.status,
+                    stop_reason=result.stop_reason.value,
+                    steps=result.steps,
+                    duration_ms=round((clock.now() - started) * 1000),
+                )
+            )
+            await run.frame.recorder.close()
