@@ -55,7 +55,7 @@ def task_message(task: str, references: References, context: str) -> str:
 def render(identity: AgentIdentity, result: RunResult, unresolved: Sequence[str] = ()) -> str:
     """The result as its reader sees it: a header that cannot be overlooked, then the hand-over, then what was said at greater length.
 
-    Work that did not end by itself is called unfinished, and an end without a word is called that: nothing looks completed that is not (J-05).
+    Work that did not end by itself is called unfinished, an end without a word is called that: nothing looks completed that is not.
     """
     header = f"[{identity.role} · {result.status} · {result.stop_reason} · {result.steps} steps]"
     if unresolved:

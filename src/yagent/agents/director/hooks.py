@@ -11,13 +11,14 @@ MAX_NON_DELEGATION_PROMPTS = 3
 FENCE_LINES = 5
 
 _FENCE = re.compile(
-    r"(?P<before>[^\n]*)\n?^[ \t]*(?P<mark>`{3,}|~{3,})(?P<info>[^\n]*)\n(?P<body>.*?)^[ \t]*(?P=mark)[ \t]*$", re.MULTILINE | re.DOTALL
+    r"(?P<before>[^\n]*)\n?^[ \t]*(?P<mark>`{3,}|~{3,})(?P<info>[^\n]*)\n(?P<body>.*?)^[ \t]*(?P=mark)[ \t]*$",
+    re.MULTILINE | re.DOTALL,
 )
 _PATH = re.compile(r"[\w./\\-]*[\w-]+\.\w+|[\w.-]+/[\w./-]+")
 
 
 class DelegationReminder:
-    """The Director's plain-text policy. `names_file(path)` tells whether a path of the workspace is meant; at most three reminders a run."""
+    """The Director's plain-text policy. `names_file(path)` tells whether a path of the workspace is meant."""
 
     def __init__(self, policy: ReminderPolicy, first: str, later: str, names_file: Callable[[str], bool]) -> None:
         self._policy = policy

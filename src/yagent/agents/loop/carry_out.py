@@ -10,7 +10,7 @@ from yagent.errors import YagentError
 from yagent.protocol.messages import Message
 from yagent.protocol.stop import StopReason
 from yagent.rollout.records import EventMessage
-from yagent.runtime.activity import TotalTimeout
+from yagent.runtime.activity import TotalTimeoutError
 from yagent.runtime.supervise import shielded
 
 LAST_STEP_SECONDS = 120.0
@@ -37,7 +37,7 @@ async def carry_out(loop: AgentLoop, opening: Sequence[Message], frame: Frame) -
 async def _timed(loop: AgentLoop, opening: Sequence[Message], frame: Frame) -> RunResult:
     try:
         return await frame.activity.run(loop.run(opening))
-    except TotalTimeout as over:
+    except TotalTimeoutError as over:
         try:
             async with frame.clock.timeout(LAST_STEP_SECONDS):
                 return await loop.time_is_up()

@@ -6,7 +6,7 @@ from typing import ClassVar
 from yagent.errors import YagentError
 from yagent.llm.engine import ContextTooLong, ModelError
 from yagent.protocol.stop import LIMIT, StopReason
-from yagent.runtime.activity import IdleTimeout, TotalTimeout
+from yagent.runtime.activity import IdleTimeoutError, TotalTimeoutError
 from yagent.runtime.gate import AbandonedError
 
 
@@ -32,9 +32,9 @@ def classify(error: BaseException) -> StopReason:
     match error:
         case LimitReached():
             return error.reason
-        case IdleTimeout():
+        case IdleTimeoutError():
             return StopReason.IDLE_TIMEOUT
-        case TotalTimeout():
+        case TotalTimeoutError():
             return StopReason.TOTAL_TIMEOUT
         case AbandonedError():
             return StopReason.PAUSED
