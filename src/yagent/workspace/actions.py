@@ -11,6 +11,8 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Literal
 
+from yagent.protocol.asks import Offer
+
 
 class Mode(StrEnum):
     """How much runs without asking. Ordered: each mode allows what the one before it allows, and more."""
@@ -100,27 +102,11 @@ class Reason:
     text: str
 
 
-class Scope(StrEnum):
-    """How long a grant lasts."""
-
-    ONCE = "once"
-    SESSION = "session"
-    PROJECT = "project"
-
-
-@dataclass(frozen=True, slots=True)
-class GrantOffer:
-    """One answer the user may give. `rules` are the exact rule texts that would be stored (none for ONCE)."""
-
-    scope: Scope
-    rules: tuple[str, ...] = ()
-    text: str = ""
-
-
 @dataclass(frozen=True, slots=True)
 class Verdict:
     """The answer to one tool call.
 
+    `offers` are the answers the user may give, the rule of each being exactly what would be stored.
     `subject` is what would be done, unaltered: neutralise it with `protocol.visible` when showing it.
     `touches` are resolved paths whose content the decision rests on: take `guard.fingerprint` of them when the ask is shown
     and compare before acting; on a difference ask again.
@@ -128,7 +114,7 @@ class Verdict:
 
     decision: Decision
     reasons: tuple[Reason, ...] = ()
-    offers: tuple[GrantOffer, ...] = ()
+    offers: tuple[Offer, ...] = ()
     subject: str = ""
     hidden_characters: bool = False
     touches: tuple[Path, ...] = ()

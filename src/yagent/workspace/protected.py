@@ -1,0 +1,258 @@
+"""The places that no rule, grant or mode opens silently.
+
+Three strengths: `secret` (reading is refused, writing asks in every mode), `guarded` (writing asks in every mode) and `runs_later`
+(written inside a workspace, started by some other program afterwards with the user's full rights). Names are compared with case and
+unicode form folded, since one file system or another takes `.GIT/Hooks` for `.git/hooks`.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Literal
+
+from yagent.workspace.guard import Guard, Location
+
+Strength = Literal["secret", "guarded", "runs_later", "published"]
+
+SECRET_BELOW_HOME = (
+    ".ssh",
+    ".gnupg",
+    ".aws",
+    ".azure",
+    ".kube",
+    ".netrc",
+    ".git-credentials",
+    ".npmrc",
+    ".yarnrc.yml",
+    ".pypirc",
+    ".pgpass",
+    ".my.cnf",
+    ".s3cfg",
+    ".boto",
+    ".vault-token",
+    ".password-store",
+    ".docker/config.json",
+    ".cargo/credentials",
+    ".cargo/credentials.toml",
+    ".gem/credentials",
+    ".terraform.d/credentials.tfrc.json",
+    ".config/git/credentials",
+    ".config/gcloud",
+    ".config/gh",
+    ".config/glab-cli",
+    ".config/hub",
+    ".config/op",
+    ".config/doctl",
+    ".config/rclone",
+    ".config/containers/auth.json",
+    ".config/google-chrome",
+    ".config/chromium",
+    ".mozilla",
+    ".local/share/keyrings",
+    "Library/Keychains",
+    "Library/Application Support/Google/Chrome",
+    "Library/Application Support/Firefox",
+)
+"""Credentials, relative to the home directory; a directory stands for everything in it."""
+
+GUARDED_BELOW_HOME = (
+    ".bashrc",
+    ".bash_profile",
+    ".bash_login",
+    ".bash_logout",
+    ".bash_aliases",
+    ".profile",
+    ".login",
+    ".cshrc",
+    ".tcshrc",
+    ".kshrc",
+    ".zshrc",
+    ".zshenv",
+    ".zprofile",
+    ".zlogin",
+    ".zlogout",
+    ".inputrc",
+    ".xprofile",
+    ".xinitrc",
+    ".pam_environment",
+    ".gitconfig",
+    ".hgrc",
+    ".vimrc",
+    ".emacs",
+    ".tmux.conf",
+    ".pythonrc",
+    ".config/git",
+    ".config/fish",
+    ".config/nvim",
+    ".config/environment.d",
+    ".config/systemd",
+    ".config/autostart",
+    ".config/pip",
+    ".config/direnv",
+    ".pip",
+    ".cargo/config",
+    ".cargo/config.toml",
+    ".local/bin",
+    "bin",
+    "Library/LaunchAgents",
+)
+"""What shells, desktops and tools of the user start or read by themselves, relative to the home directory."""
+
+SECRET_OF_SYSTEM = (
+    "/etc/shadow",
+    "/etc/shadow-",
+    "/etc/gshadow",
+    "/etc/gshadow-",
+    "/etc/sudoers",
+    "/etc/sudoers.d",
+    "/etc/ssl/private",
+    "/root/.ssh",
+    "/var/run/secrets",
+    "/run/secrets",
+)
+
+RUNS_LATER = (".envrc", ".vscode", ".idea", ".husky", ".devcontainer", ".mcp.json", ".pre-commit-config.yaml", ".githooks")
+"""Names, anywhere in a workspace, that an editor, a shell plug-in or a version-control hook starts on this machine."""
+
+PUBLISHED = (".github/workflows", ".github/actions", ".gitlab-ci.yml", ".circleci", ".travis.yml", "azure-pipelines.yml", "jenkinsfile")
+"""Names that run elsewhere once they are pushed (which asks)."""
+
+OWN_SECRETS = "yagent's own configuration and keys"
+GIT_DIRECTORY = "the git directory, where hooks and configuration start programs"
+
+_OTHER_PROCESS = re.compile(r"/proc/(\d+|self|thread-self)(/|$)")
+_IGNORED_BY_SOME = re.compile("[\u200c-\u200f\u202a-\u202e\u206a-\u206f\ufeff]")
+
+
+@dataclass(frozen=True, slots=True)
+class Protection:
+    """Why a place is protected: how strongly, and what it is, in words."""
+
+    strength: Strength
+    what: str
+
+
+@dataclass(frozen=True, slots=True)
+class ProtectedSettings:
+    """Where the protected places are on this machine. Absent ones are not known and not protected.
+
+    `data_home` is yagent's own directory; `secrets` are further files that hold keys (the file given by `-c`); `guarded` further places
+    that ask on every write; `git_directory` the repository's real git directory when it is not called `.git`.
+    """
+
+    home: Path | None = None
+    data_home: Path | None = None
+    secrets: tuple[Path, ...] = ()
+    guarded: tuple[Path, ...] = ()
+    git_directory: Path | None = None
+
+
+def fold(name: str) -> str:
+    """Return a name as the most forgiving file system compares it: case folded, one unicode form, invisible marks gone."""
+    return _IGNORED_BY_SOME.sub("", unicodedata.normalize("NFC", unicodedata.normalize("NFD", name).casefold()))
+
+
+class ProtectedSet:
+    """Says which protection, if any, a location has."""
+
+    def __init__(self, settings: ProtectedSettings, guard: Guard) -> None:
+        self._settings = settings
+        self._guard = guard
+
+    def of(self, location: Location) -> Protection | None:
+        """Return the strongest protection any name of a location has."""
+        if any(_OTHER_PROCESS.match(str(name)) for name in location.names):
+            return Protection("secret", "the memory and environment of a process")
+        names = [_folded(name) for name in location.names]
+        for strength, places in self._places:
+            what = next((places[name[:end]] for name in names for end in range(1, len(name) + 1) if name[:end] in places), None)
+            if what is not None:
+                return Protection(strength, what)
+        if any(self._guard.same_file(str(path), str(location.resolved)) for path in self._single_secrets):
+            return Protection("secret", OWN_SECRETS)
+        return self._by_name(location)
+
+    def secret_below(self, location: Location) -> Protection | None:
+        """Return the secret that a recursive read from here would reach, if any."""
+        own = self.of(location)
+        if own is not None and own.strength == "secret":
+            return own
+        here = _folded(location.resolved)
+        if here in ((), ("proc",)):
+            return Protection("secret", "the memory and environment of processes")
+        for place, what in _secret_places(self._settings):
+            for name in (place, self._guard.resolve(place)):
+                if _folded(name)[: len(here)] == here and self._guard.file_system.look(str(name)) is not None:
+                    return Protection("secret", f"{what} ({place})")
+        return None
+
+    @cached_property
+    def _places(self) -> tuple[tuple[Strength, dict[tuple[str, ...], str]], ...]:
+        secret = self._by_folded_name(_secret_places(self._settings))
+        return ("secret", secret), ("guarded", self._by_folded_name(_guarded_places(self._settings)))
+
+    def _by_folded_name(self, places: Iterable[tuple[Path, str]]) -> dict[tuple[str, ...], str]:
+        return {_folded(name): what for place, what in places for name in (place, self._guard.resolve(place))}
+
+    @cached_property
+    def _single_secrets(self) -> tuple[Path, ...]:
+        data_home = self._settings.data_home
+        own = () if data_home is None else (data_home / "config" / "config.toml", data_home / "settings.json")
+        return (*own, *self._settings.secrets)
+
+    def _by_name(self, location: Location) -> Protection | None:
+        if any(part == ".git" or part.startswith("git~") for name in location.names for part in _folded(name)):
+            return Protection("guarded", GIT_DIRECTORY)
+        if not location.inside:
+            return None
+        names = [self._below_root(name) for name in location.names]
+        if any(_contains(name, later) for name in names for later in RUNS_LATER):
+            return Protection("runs_later", "a file that another program starts later with the user's rights")
+        if any(_contains(name, later) for name in names for later in PUBLISHED):
+            return Protection("published", "a file that a build service runs once it is pushed")
+        return None
+
+    def _below_root(self, name: Path) -> tuple[str, ...]:
+        for root in (self._guard.root, self._guard.resolve(self._guard.root)):
+            if name.is_relative_to(root):
+                return _folded(name.relative_to(root))
+        return _folded(name)
+
+
+def _secret_places(settings: ProtectedSettings) -> Iterable[tuple[Path, str]]:
+    for name in SECRET_OF_SYSTEM:
+        yield Path(name), "credentials of the system"
+    if settings.home is not None:
+        for name in SECRET_BELOW_HOME:
+            yield settings.home / name, "credentials of the user"
+    if settings.data_home is not None:
+        yield settings.data_home / "config", OWN_SECRETS
+        yield settings.data_home / "settings.json", "yagent's own grants"
+    for path in settings.secrets:
+        yield path, OWN_SECRETS
+
+
+def _guarded_places(settings: ProtectedSettings) -> Iterable[tuple[Path, str]]:
+    if settings.data_home is not None:
+        yield settings.data_home, "yagent's own data (grants, records of runs)"
+    if settings.home is not None:
+        for name in GUARDED_BELOW_HOME:
+            yield settings.home / name, "something that starts by itself with the user's rights"
+    if settings.git_directory is not None:
+        yield settings.git_directory, GIT_DIRECTORY
+    for path in settings.guarded:
+        yield path, "a protected place"
+
+
+def _contains(name: tuple[str, ...], part: str) -> bool:
+    wanted = tuple(part.split("/"))
+    return any(name[start : start + len(wanted)] == wanted for start in range(len(name)))
+
+
+def _folded(path: Path) -> tuple[str, ...]:
+    return tuple(fold(part) for part in path.parts if part != "/")
