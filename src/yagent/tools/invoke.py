@@ -5,22 +5,31 @@ tells the model what to do next; only cancellation leaves as an exception.
 """
 
 import asyncio
-from collections.abc import Callable
+import json
+import logging
+from collections.abc import Callable, Mapping
+from contextlib import AbstractAsyncContextManager, nullcontext
+from dataclasses import replace
+from functools import partial
+from typing import Any, Final
 
+from yagent.errors import YagentError
 from yagent.protocol.messages import ToolCall
 from yagent.protocol.result import DeniedAccount
 from yagent.runtime.clock import Clock
-from yagent.tools.spec import Output, Scope
-from yagent.tools.surface import Surface
+from yagent.tools import teaching
+from yagent.tools.approval import Approval, Refused
+from yagent.tools.bounds import bounded
+from yagent.tools.parameters import ParameterError, Parsed, parse
+from yagent.tools.spec import AnySpec, CallContext, Output, Scope
+from yagent.tools.surface import COLD_ARGUMENT, Surface
+from yagent.tools.teaching import cancelled_output
 
+__all__ = ["Invoker", "cancelled_output"]
 
-def cancelled_output(call: ToolCall) -> Output:
-    """The result of a call that was cancelled before it ended, or never began."""
-    return Output(
-        f"{call.name or 'This call'} was cancelled before it finished. Look at the state before you repeat it.",
-        is_error=True,
-        summary="cancelled",
-    )
+logger = logging.getLogger(__name__)
+
+APPROVAL_ROUNDS: Final = 3  # how often a call is judged again because what it touches changed meanwhile
 
 
 class Invoker:
@@ -37,4 +46,81 @@ class Invoker:
 
     async def invoke(self, call: ToolCall, scope: Scope, progress: Callable[[str], None] = lambda text: None) -> Output:
         """The result of one call: never blank, never an exception except CancelledError."""
-        raise asyncio.CancelledError
+        try:
+            output = await self._answer(call, CallContext(call.id, scope, progress, partial(teaching.teach, self._surface)))
+        except YagentError as error:
+            output = Output(str(error), is_error=True)
+        except Exception as error:
+            logger.exception("tool %s failed (call %s of %s)", call.name, call.id, scope.agent.label)
+            output = Output(f"{call.name} failed inside: {type(error).__name__}: {error}. Try another way to the same end.", is_error=True)
+        return replace(output, text=bounded(output.text))
+
+    async def _answer(self, call: ToolCall, context: CallContext) -> Output:
+        """The result, or the exception of the tool."""
+        spec = self._surface.find(call.name)
+        if spec is None:
+            return teaching.unknown_tool(self._surface, call.name)
+        arguments = None if call.malformed is not None else _decoded(call.arguments)
+        if arguments is None:
+            return teaching.malformed_arguments(self._surface, call)
+        if not self._surface.is_loaded(spec.name):
+            return teaching.receipt(self._surface, spec.name)
+        try:
+            parsed = parse(spec.parameters, _unwrapped(arguments) if spec.frequency == "cold" else arguments)
+        except ParameterError as error:
+            return teaching.not_executed(spec.name, str(error))
+        output = await self._permitted(spec, parsed, context)
+        notes = "".join(f"\n[note: {note}]" for note in parsed.notes)
+        return replace(output, text=bounded(output.text) + notes) if notes else output
+
+    async def _permitted(self, spec: AnySpec, parsed: Parsed[Any], context: CallContext) -> Output:
+        """Run the call once permission is given for the state it meets; judged again when that changed while somebody was waited for."""
+        approval = Approval(spec, parsed.value, context.scope)
+        for _ in range(APPROVAL_ROUNDS):
+            refused = await approval.obtain()
+            if refused is not None:
+                return self._refusal(spec, refused, context.scope)
+            async with self._lock_of(spec):
+                if await approval.still_holds():
+                    return await self._execute(spec, parsed.value, context)
+        return teaching.not_executed(spec.name, "what it touches kept changing while it was being approved. Look at it again first.")
+
+    def _lock_of(self, spec: AnySpec) -> AbstractAsyncContextManager[Any]:
+        """Mutating tools wait for their turn; waiting is queueing, the tool's own time has not begun."""
+        return self._write_lock if spec.mutates else nullcontext()
+
+    async def _execute(self, spec: AnySpec, parameters: Any, context: CallContext) -> Output:
+        """Run the tool within its own limit."""
+        try:
+            async with self._clock.timeout(spec.timeout) as timer:
+                return await spec.execute(parameters, context)
+        except TimeoutError:
+            if not timer.expired():
+                raise
+            text = f"{spec.name} did not finish within {spec.timeout:g} s and was stopped. Ask for less at once, or do it another way."
+            return Output(text, is_error=True, summary="timeout")
+
+    def _refusal(self, spec: AnySpec, refused: Refused, scope: Scope) -> Output:
+        """Keep account of a refusal and tell the model."""
+        self._denials.append(DeniedAccount(scope.agent.label, spec.name, refused.subject, refused.answered_by))
+        return Output(refused.text, is_error=True, summary="denied")
+
+
+def _decoded(text: str) -> Mapping[str, Any] | None:
+    """The arguments; an object that was encoded twice is accepted, anything else is None."""
+    value: Any = text
+    for _ in range(2):
+        try:
+            value = json.loads(value) if isinstance(value, str) else value
+        except (ValueError, RecursionError):
+            return None
+    return value if isinstance(value, Mapping) else None
+
+
+def _unwrapped(arguments: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The arguments of a cold tool: as declared in one text, as an object, or directly."""
+    if set(arguments) != {COLD_ARGUMENT}:
+        return arguments
+    inner = arguments[COLD_ARGUMENT]
+    decoded = inner if isinstance(inner, Mapping) else _decoded(inner) if isinstance(inner, str) else None
+    return arguments if decoded is None else decoded

@@ -28,6 +28,7 @@ class Effect(StrEnum):
     FS_WRITE = "fs_write"
     SHELL = "shell"
     COGNITION = "cognition"
+    REFLECTION = "reflection"
     CONTEXT = "context"
     FLOW = "flow"
     ASK = "ask"
@@ -108,11 +109,16 @@ class Scope:
 
 @dataclass(frozen=True, slots=True)
 class CallContext:
-    """One call: its id and the scope it is made in. `progress` shows a running tool's newest output to people (never to the model)."""
+    """One call: its id and the scope it is made in.
+
+    `progress` shows a running tool's newest output to people (never to the model). `teach` opens the named cold tools and gives what the
+    model has to know to call them.
+    """
 
     call_id: CallId
     scope: Scope
     progress: Callable[[str], None] = lambda text: None
+    teach: Callable[[Sequence[str]], Output] = lambda names: Output("This agent has no tools to load.", is_error=True)
 
 
 Execute: TypeAlias = Callable[[P, CallContext], Awaitable[Output]]

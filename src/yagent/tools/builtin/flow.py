@@ -1,0 +1,104 @@
+"""Ending a run, asking the user, opening a cold tool."""
+
+import json
+from dataclasses import asdict, dataclass
+from typing import Annotated, Literal
+from uuid import uuid4
+
+from yagent.protocol.asks import Answer, Ask
+from yagent.protocol.handoff import Fact, Handoff, HandoffStatus
+from yagent.tools.parameters import Describe
+from yagent.tools.spec import CallContext, Effect, Exit, Output, Spec
+
+
+@dataclass(frozen=True, slots=True)
+class FactParameter:
+    """One fact of a handoff."""
+
+    claim: Annotated[str, Describe("One checkable statement.")]
+    where: Annotated[str, Describe("Its evidence: path:line, path, or the command that showed it.")] = ""
+
+
+@dataclass(frozen=True, slots=True)
+class HandoffParameter:
+    """The handoff of `agent_exit`."""
+
+    conclusion: Annotated[str, Describe("The complete answer, for a reader who saw none of the work.")]
+    status: Annotated[HandoffStatus, Describe("ok: all done and checked. partial: some of it, or unchecked. error: not done.")]
+    facts: Annotated[tuple[FactParameter, ...], Describe("What the conclusion rests on.")] = ()
+    open_questions: Annotated[tuple[str, ...], Describe("What stayed undecided, unchecked or assumed.")] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class AgentExit:
+    """Parameters of `agent_exit`."""
+
+    reason: Annotated[str, Describe("Why you stop, in one sentence.")]
+    handoff: Annotated[HandoffParameter, Describe("The result.")]
+
+
+@dataclass(frozen=True, slots=True)
+class AskUser:
+    """Parameters of `ask_user_for_help`."""
+
+    kind: Annotated[Literal["confirm", "select", "input"], Describe("confirm: yes or no. select: one of options. input: free text.")]
+    prompt: Annotated[str, Describe("The question, with what the user must know to answer it.")]
+    options: Annotated[tuple[str, ...], Describe("For select only: two or more choices.")] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class LoadTool:
+    """Parameters of `load_tool`."""
+
+    names: Annotated[tuple[str, ...], Describe("Names of tools to open.", minimum=1)]
+
+
+def agent_exit() -> Spec[AgentExit]:
+    """End the run and hand over its result. The loop ends it; the tool echoes everything it was given (D-17)."""
+
+    async def execute(parameters: AgentExit, call: CallContext) -> Output:
+        given = parameters.handoff
+        facts = tuple(Fact(each.claim, each.where) for each in given.facts)
+        handoff = Handoff(given.conclusion, facts, given.open_questions, given.status)
+        echo = json.dumps({"finished": True, **asdict(parameters)}, ensure_ascii=False)
+        return Output(echo, summary=given.status, exit=Exit(parameters.reason, handoff))
+
+    return Spec("agent_exit", Effect.FLOW, AgentExit, execute, serial=True, priority=100)
+
+
+def ask_user_for_help() -> Spec[AskUser]:
+    """Ask a person and wait for the answer."""
+
+    async def execute(parameters: AskUser, call: CallContext) -> Output:
+        if not parameters.prompt.strip():
+            return Output("The question is empty: put it into prompt.", is_error=True)
+        if parameters.kind == "select" and len(parameters.options) < 2:
+            return Output('Nobody was asked: select needs two or more options. Send them, or use kind "input".', is_error=True)
+        options = parameters.options if parameters.kind == "select" else ()
+        ask = Ask(uuid4().hex, parameters.kind, call.scope.agent, parameters.prompt, options=options, tool="ask_user_for_help")
+        return _told(parameters.kind, await call.scope.ask(ask))
+
+    return Spec("ask_user_for_help", Effect.ASK, AskUser, execute, serial=True, timeout=None, priority=100)
+
+
+def load_tool() -> Spec[LoadTool]:
+    """Show how cold tools are called."""
+
+    async def execute(parameters: LoadTool, call: CallContext) -> Output:
+        return call.teach(parameters.names)
+
+    return Spec("load_tool", Effect.FLOW, LoadTool, execute, serial=True, priority=100)
+
+
+def _told(kind: str, answer: Answer) -> Output:
+    """The answer in words."""
+    if answer.answered_by != "user":
+        why = "nobody can answer in this run" if answer.answered_by == "nobody" else "the question was cancelled"
+        text = f"No answer: {why}. Go on with the safest assumption and name it in open_questions."
+        return Output(text, is_error=True, summary="no answer")
+    if kind == "confirm":
+        said = "yes" if answer.granted else "no"
+        return Output(f"The user answered: {said}." + (f" They added: {answer.text}" if answer.text.strip() else ""), summary=said)
+    if not answer.granted:
+        return Output("The user gave no answer and closed the question." + (f" They said: {answer.text}" if answer.text.strip() else ""))
+    return Output(f"The user answered: {answer.text}")
