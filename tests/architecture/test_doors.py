@@ -1,0 +1,188 @@
+"""What only one module may do: tasks and threads, clocks, renames, the current directory, processes."""
+
+import ast
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import pytest
+
+from tests.architecture.source_tree import Source, dotted_name, imported_names, package_sources, sample, sources
+
+
+@dataclass(frozen=True, slots=True)
+class Door:
+    """Something that may happen in `allowed` only.
+
+    `names` are dotted names (a trailing dot means everything below); `methods` are judged by `is_method_call`, since the type of the
+    receiver cannot be seen in the text.
+    """
+
+    what: str
+    allowed: tuple[str, ...]
+    names: tuple[str, ...]
+    is_method_call: Callable[[ast.Call, str], bool] = lambda call, method: False
+
+
+def _starts_work(call: ast.Call, method: str) -> bool:
+    return method in {"create_task", "run_in_executor", "run_coroutine_threadsafe", "call_soon_threadsafe"}
+
+
+def _tells_time(call: ast.Call, method: str) -> bool:
+    return method in {"call_later", "call_at"} or (method == "time" and not call.args and not call.keywords)
+
+
+def _renames(call: ast.Call, method: str) -> bool:
+    """`Path.replace` takes one argument; `str.replace` two, and other `replace` keywords only."""
+    if method == "replace":
+        return (len(call.args) == 1 and not call.keywords) or [keyword.arg for keyword in call.keywords] == ["target"]
+    return method in {"rename", "renames"} and bool(call.args)
+
+
+DOORS = (
+    Door(
+        "tasks, threads and executors",
+        ("yagent.runtime.supervise",),
+        (
+            *(
+                "asyncio.create_task",
+                "asyncio.ensure_future",
+                "asyncio.TaskGroup",
+                "asyncio.Task",
+                "asyncio.gather",
+                "asyncio.as_completed",
+            ),
+            *("asyncio.to_thread", "asyncio.run_coroutine_threadsafe", "threading.Thread", "threading.Timer"),
+            *("concurrent.futures.", "multiprocessing."),
+        ),
+        _starts_work,
+    ),
+    Door(
+        "clocks, sleeps and timeouts",
+        ("yagent.runtime.clock",),
+        (
+            *("time.", "asyncio.sleep", "asyncio.wait_for", "asyncio.timeout", "asyncio.timeout_at"),
+            *("datetime.datetime.now", "datetime.datetime.utcnow", "datetime.datetime.today", "datetime.date.today"),
+        ),
+        _tells_time,
+    ),
+    Door(
+        "renames and replaces",
+        ("yagent.runtime.atomic",),
+        ("os.replace", "os.rename", "os.renames", "shutil.move", "tempfile.NamedTemporaryFile", "tempfile.mkstemp"),
+        _renames,
+    ),
+    Door("the current directory", ("yagent.apps.cli",), ("os.getcwd", "os.getcwdb", "os.chdir", "pathlib.Path.cwd")),
+    Door(
+        "processes",
+        ("yagent.workspace",),
+        (
+            *("subprocess.", "asyncio.create_subprocess_exec", "asyncio.create_subprocess_shell", "asyncio.subprocess."),
+            *("os.system", "os.popen", "os.fork", "os.forkpty", "os.posix_spawn", "os.posix_spawnp", "pty."),
+        ),
+    ),
+)
+
+
+def offences(source: Source, door: Door) -> list[str]:
+    """Uses of the door in a module that has no key; annotations do not count, calls and references do."""
+    if source.is_in(*door.allowed):
+        return []
+    names = imported_names(source.tree)
+    annotations = {id(part) for annotation in _annotations(source.tree) for part in ast.walk(annotation)}
+    found = []
+    for node in ast.walk(source.tree):
+        if id(node) in annotations:
+            continue
+        if isinstance(node, ast.Attribute | ast.Name):
+            used = dotted_name(node, names)
+            if used and any(used == name or (name.endswith(".") and used.startswith(name)) for name in door.names):
+                found.append(f"{source.path}:{node.lineno}: {used} belongs in {door.allowed[0]}")
+        elif isinstance(node, ast.Call) and (method := _method(node, names)) and door.is_method_call(node, method):
+            found.append(f"{source.path}:{node.lineno}: .{method}() belongs in {door.allowed[0]}")
+    return found
+
+
+def _method(call: ast.Call, names: dict[str, str]) -> str | None:
+    """The name of the method called on something that is not an imported name."""
+    return call.func.attr if isinstance(call.func, ast.Attribute) and dotted_name(call.func, names) is None else None
+
+
+def _annotations(tree: ast.Module) -> list[ast.expr]:
+    found: list[ast.expr | None] = []
+    for node in ast.walk(tree):
+        if isinstance(node, ast.AnnAssign | ast.arg):
+            found.append(node.annotation)
+        elif isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            found.append(node.returns)
+    return [annotation for annotation in found if annotation is not None]
+
+
+def swallowed_cancellations(source: Source) -> list[str]:
+    """Handlers that catch a cancellation (also by catching everything) and never raise."""
+    found = []
+    for node in ast.walk(source.tree):
+        if not isinstance(node, ast.ExceptHandler) or source.is_in("yagent.runtime.supervise"):
+            continue
+        caught = ast.unparse(node.type) if node.type else "BaseException"
+        is_wide = any(name in caught for name in ("CancelledError", "BaseException"))
+        if is_wide and not any(isinstance(part, ast.Raise) for statement in node.body for part in ast.walk(statement)):
+            found.append(f"{source.path}:{node.lineno}: except {caught} without raise")
+    return found
+
+
+@pytest.mark.parametrize("door", DOORS, ids=lambda door: door.what)
+def test_only_one_module_does_it(door: Door) -> None:
+    assert [line for source in package_sources() for line in offences(source, door)] == []
+
+
+def test_cancellation_is_never_swallowed() -> None:
+    assert [line for source in package_sources() for line in swallowed_cancellations(source)] == []
+
+
+def test_no_test_sleeps() -> None:
+    slept = Door("sleeping", ("tests.support.virtual_time",), ("time.sleep",))
+    assert [line for source in sources("tests") for line in offences(source, slept)] == []
+
+
+@pytest.mark.parametrize(
+    ("what", "text"),
+    [
+        ("tasks, threads and executors", "import asyncio\nasyncio.create_task(work())"),
+        ("tasks, threads and executors", "from asyncio import gather as all_of\nall_of(work())"),
+        ("tasks, threads and executors", "def start(group):\n    group.create_task(work())"),
+        ("tasks, threads and executors", "from concurrent.futures import ThreadPoolExecutor\nThreadPoolExecutor()"),
+        ("clocks, sleeps and timeouts", "import time as t\nt.monotonic()"),
+        ("clocks, sleeps and timeouts", "from datetime import datetime\ndatetime.now()"),
+        ("clocks, sleeps and timeouts", "def later(loop):\n    return loop.time()"),
+        ("clocks, sleeps and timeouts", "import asyncio\nasync def wait():\n    async with asyncio.timeout(1): ..."),
+        ("renames and replaces", "import os\nos.replace('a', 'b')"),
+        ("renames and replaces", "def save(path):\n    path.with_suffix('.new').replace(path)"),
+        ("renames and replaces", "def save(path):\n    path.rename('b')"),
+        ("the current directory", "from pathlib import Path\nhere = Path.cwd()"),
+        ("processes", "import subprocess\nsubprocess.run(['true'])"),
+    ],
+)
+def test_each_door_notices_an_intruder(what: str, text: str) -> None:
+    door = next(door for door in DOORS if door.what == what)
+    assert offences(sample(text), door)
+    assert not offences(sample(text, door.allowed[0]), door)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "'a.b'.replace('.', '/')",
+        "from dataclasses import replace\nreplace(settings, limit=2)",
+        "def later(moment):\n    return moment.replace(microsecond=0)",
+        "import asyncio\ndef show(task: asyncio.Task[int]) -> None: ...",
+    ],
+)
+def test_what_only_looks_alike_passes(text: str) -> None:
+    assert [line for door in DOORS for line in offences(sample(text), door)] == []
+
+
+def test_a_swallowed_cancellation_is_noticed() -> None:
+    silent = "import asyncio\ntry:\n    work()\nexcept asyncio.CancelledError:\n    pass"
+    assert swallowed_cancellations(sample(silent))
+    assert swallowed_cancellations(sample("try:\n    work()\nexcept:\n    pass"))
+    assert not swallowed_cancellations(sample(silent + "\n    raise"))
