@@ -36,7 +36,8 @@ async def carry_out(loop: AgentLoop, opening: Sequence[Message], frame: Frame) -
 
 async def _timed(loop: AgentLoop, opening: Sequence[Message], frame: Frame) -> RunResult:
     try:
-        return await frame.activity.run(loop.run(opening))
+        with frame.activity.follow(frame.gate):
+            return await frame.activity.run(loop.run(opening))
     except TotalTimeoutError as over:
         try:
             async with frame.clock.timeout(LAST_STEP_SECONDS):
