@@ -1,0 +1,159 @@
+"""The one log set-up, with the one redacting filter; crash reports go through it too.
+
+Logger names decide the file: everything goes to `app-`, what comes from the llm, tools and delegation rooms also to a file of its
+own. Files are made when something is first written to them, one per day, readable by the user alone.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import platform
+import re
+import sys
+import traceback
+from collections.abc import Iterable
+from pathlib import Path
+
+from yagent.runtime.atomic import make_private_directory, write_bytes
+from yagent.runtime.clock import Clock
+
+ROOT = "yagent"
+LINE = "%(levelname)s %(name)s: %(message)s"
+MASK = "[redacted]"
+SHORTEST_SECRET = 6
+APPEND = os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC | os.O_NOFOLLOW
+
+FILES_BY_LOGGER = (
+    ("yagent.llm", "llm", logging.NOTSET),
+    ("yagent.llm", "llm-error", logging.ERROR),
+    ("yagent.tools", "tool", logging.NOTSET),
+    ("yagent.agents.delegation", "delegate", logging.NOTSET),
+)
+
+SECRET_SHAPES = (
+    # what is kept, then what is hidden
+    re.compile(r"(?i)(\b(?:proxy-)?authorization[\"']?\s*[:=]\s*[\"']?(?:(?:bearer|basic|token)\s+)?)([^\s\"',;]+)"),
+    re.compile(r"(?i)(\bbearer\s+)([A-Za-z0-9._~+/=-]{6,})"),
+    re.compile(r"(?i)(\b(?:x-)?api[-_]?key[\"']?\s*[:=]\s*[\"']?)([^\s\"',;&]+)"),
+    re.compile(r"(?i)([?&](?:key|token|access_token|api_key)=)([^\s&\"']+)"),
+    re.compile(r"(\w://[^\s/:@]*:)([^\s/@]+)(?=@)"),
+    re.compile(r"()(\b(?:sk|pk|rk)-[A-Za-z0-9_-]{8,})"),
+)
+
+
+class Redactor:
+    """Replaces secrets in text: known values wherever they stand, and what looks like a key or a credential header."""
+
+    def __init__(self, secrets: Iterable[str] = ()) -> None:
+        self._secrets: set[str] = set()
+        self._known: re.Pattern[str] | None = None
+        self.add(*secrets)
+
+    def add(self, *secrets: str) -> None:
+        """Learn more secret values. Those under six characters are left out: hiding them would hide ordinary words."""
+        self._secrets.update(secret for secret in secrets if len(secret) >= SHORTEST_SECRET)
+        if self._secrets:
+            longest_first = sorted(self._secrets, key=len, reverse=True)
+            self._known = re.compile("|".join(re.escape(secret) for secret in longest_first))
+
+    def redact(self, text: str) -> str:
+        """The text without secrets."""
+        if self._known is not None:
+            text = self._known.sub(MASK, text)
+        for shape in SECRET_SHAPES:
+            text = shape.sub(rf"\g<1>{MASK}", text)
+        return text
+
+
+class DailyFiles(logging.Handler):
+    """Writes redacted lines to one file per kind and day. Trouble with the disk stops the writing, never the run."""
+
+    def __init__(self, directory: Path, clock: Clock, redactor: Redactor) -> None:
+        super().__init__()
+        self.problem: str | None = None
+        self._directory = directory
+        self._clock = clock
+        self._redactor = redactor
+        self._open: dict[str, tuple[str, int]] = {}
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """Write one record to every file it belongs to."""
+        try:
+            now = self._clock.wall()
+            text = f"{now.isoformat(timespec='milliseconds')} {self._redactor.redact(self._text(record))}\n"
+            day = now.date().isoformat()
+            for kind in _kinds(record):
+                self._append(kind, day, text.encode("utf-8", "backslashreplace"))
+        except OSError as error:
+            self.problem = self.problem or f"the log in {self._directory} cannot be written ({error.strerror}); this run goes on without it"
+
+    def close(self) -> None:
+        """Close the files."""
+        self.acquire()
+        try:
+            for _, descriptor in self._open.values():
+                os.close(descriptor)
+            self._open.clear()
+        finally:
+            self.release()
+        super().close()
+
+    def _text(self, record: logging.LogRecord) -> str:
+        try:
+            return self.format(record)
+        except (TypeError, ValueError, KeyError):
+            return f"{record.levelname} {record.name}: {record.msg!r} (its arguments do not fit: {record.pathname}:{record.lineno})"
+
+    def _append(self, kind: str, day: str, line: bytes) -> None:
+        opened = self._open.get(kind)
+        if opened is None or opened[0] != day:
+            if opened is not None:
+                del self._open[kind]
+                os.close(opened[1])
+            make_private_directory(self._directory)
+            opened = (day, os.open(self._directory / f"{kind}-{day}.log", APPEND, 0o600))
+            self._open[kind] = opened
+        os.write(opened[1], line)
+
+
+def configure(directory: Path, *, clock: Clock, level: int = logging.INFO, redactor: Redactor) -> DailyFiles:
+    """Send what yagent logs to files in `directory`; a second call replaces the first. `problem` of the result tells of trouble."""
+    logger = logging.getLogger(ROOT)
+    for handler in [each for each in logger.handlers if isinstance(each, DailyFiles)]:
+        logger.removeHandler(handler)
+        handler.close()
+    files = DailyFiles(directory, clock, redactor)
+    files.setFormatter(logging.Formatter(LINE))
+    logger.setLevel(level)
+    logger.addHandler(files)
+    return files
+
+
+def crash_report(error: BaseException, directory: Path, *, clock: Clock, redactor: Redactor) -> Path | None:
+    """Write what is needed to understand a crash, without secrets; the file, or None when it cannot be written. Blocks."""
+    now = clock.wall()
+    text = "\n".join(
+        (
+            f"yagent crashed at {now.isoformat(timespec='seconds')}",
+            f"python {platform.python_version()} on {platform.platform()}, process {os.getpid()}, {sys.executable}",
+            "",
+            "".join(traceback.format_exception(error)),
+        )
+    )
+    path = directory / f"crash-{now:%Y-%m-%d-%H%M%S-%f}-{os.getpid()}.txt"
+    try:
+        make_private_directory(directory)
+        write_bytes(path, redactor.redact(text).encode("utf-8", "backslashreplace"))
+    except OSError:
+        return None
+    return path
+
+
+def _kinds(record: logging.LogRecord) -> list[str]:
+    special = [
+        kind
+        for name, kind, level in FILES_BY_LOGGER
+        if record.levelno >= level and (record.name == name or record.name.startswith(name + "."))
+    ]
+    return ["app", *special]
