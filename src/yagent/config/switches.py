@@ -1,0 +1,8 @@
+"""Environment switches: each is one predicate, and everything that asks, asks here."""
+
+from collections.abc import Mapping
+
+
+def concurrency_enabled(environ: Mapping[str, str]) -> bool:
+    """False only for `YAGENT_CONCURRENCY=0`, exactly that text: read-only tools and delegations then run one after another (B-106)."""
+    return environ.get("YAGENT_CONCURRENCY") != "0"
