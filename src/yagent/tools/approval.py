@@ -6,10 +6,10 @@ from pathlib import Path
 from typing import Any
 from uuid import uuid4
 
-from yagent.protocol.asks import Answer, Ask, Offer
+from yagent.protocol.asks import Answer, Ask
 from yagent.runtime.supervise import in_thread
 from yagent.tools.spec import AnySpec, Scope
-from yagent.workspace.actions import Decision, GrantOffer, Verdict
+from yagent.workspace.actions import Decision, Verdict
 from yagent.workspace.guard import fingerprint
 
 
@@ -51,7 +51,6 @@ class Approval:
 
     async def _ask(self, verdict: Verdict) -> Refused | None:
         """Put the question to the user, and keep the grant they chose."""
-        offers = {_offer(each): each for each in verdict.offers}
         answer = await self._scope.ask(
             Ask(
                 id=uuid4().hex,
@@ -60,20 +59,15 @@ class Approval:
                 prompt=f"Allow {self._spec.name}?",
                 subject=verdict.subject,
                 reasons=tuple(reason.text for reason in verdict.reasons),
-                offers=tuple(offers),
+                offers=verdict.offers,
                 tool=self._spec.name,
             )
         )
         if not answer.granted:
             return Refused(_declined(self._spec.name, verdict, answer), verdict.subject, answer.answered_by)
-        if answer.offer is not None and answer.offer in offers:
-            self._scope.permissions.grant(offers[answer.offer])
+        if answer.offer in verdict.offers:
+            await self._scope.permissions.grant(answer.offer)
         return None
-
-
-def _offer(offer: GrantOffer) -> Offer:
-    """A grant as a front end sees it."""
-    return Offer(offer.scope.value, "; ".join(offer.rules))
 
 
 def _declined(name: str, verdict: Verdict, answer: Answer) -> str:
