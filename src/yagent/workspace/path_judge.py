@@ -1,0 +1,148 @@
+"""Whether a path may be read or changed, in each mode."""
+
+from __future__ import annotations
+
+import re
+import sys
+import sysconfig
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from yagent.workspace.actions import Change, Decision, Mode, Reason
+from yagent.workspace.guard import Guard, Location
+from yagent.workspace.protected import ProtectedSet, Protection
+from yagent.workspace.rule_book import ALLOWED, Finding, RuleBook, asks, denies
+
+FREE_DEVICES = frozenset({"/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom", "/dev/stdin", "/dev/stdout", "/dev/stderr"})
+WRITABLE_DEVICES = frozenset({"/dev/null", "/dev/full", "/dev/stdout", "/dev/stderr"})
+
+SYSTEM_ROOTS = ("/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/opt", "/nix/store", "/System/Library", "/Library/Developer")
+"""Installed software: the same on every machine, so reading it tells nothing about the user."""
+
+LIBRARIES_BELOW_HOME = (".cargo/registry", ".rustup/toolchains", "go/pkg/mod", ".m2/repository", ".nvm/versions", ".pyenv/versions")
+
+WHOLE_WORKSPACE = "edit(**)"
+"""The rule behind "edits inside the workspace"; it never covers protected or self-executing files."""
+
+
+@dataclass(frozen=True, slots=True)
+class PathJudge:
+    """`recoverable(path)` says that deleting it loses nothing: the task made it, or version control has it as it is."""
+
+    guard: Guard
+    protected: ProtectedSet
+    book: RuleBook
+    recoverable: Callable[[Path], bool]
+    home: Path | None = None
+    task_temporary: Path | None = None
+    system_temporary: Path | None = None
+    ceiling: bool = False
+    free_roots: tuple[Path, ...] = field(default_factory=lambda: library_roots(None))
+
+    def read(self, location: Location, mode: Mode, *, recursive: bool = False, filtered: bool = False) -> Finding:
+        """Judge reading. `filtered`: what is below and may not be read is left out by the reader, by `may_read`."""
+        if str(location.named) in FREE_DEVICES:
+            return ALLOWED
+        refused = self._refused_to_read(location, below=recursive and not filtered)
+        if refused is not None:
+            return refused
+        ruled = self.book.path("read", location)
+        if ruled is not None:
+            return ruled
+        if location.inside or mode is not Mode.ASK or self._is_free(location):
+            return ALLOWED
+        directory = location.resolved if location.is_directory else location.resolved.parent
+        where = f"{location.requested} is outside the workspace ({location.resolved})"
+        return asks("outside_read", f"reading {where}", f"read({escape_glob(directory)}/**)" if directory != Path("/") else "")
+
+    def may_read(self, location: Location) -> bool:
+        """Say whether a search or listing may show this file without asking."""
+        if self._refused_to_read(location, below=False) is not None:
+            return False
+        ruled = self.book.path("read", location)
+        return ruled is None or ruled.decision is Decision.ALLOW
+
+    def edit(self, location: Location, change: Change, mode: Mode) -> Finding:
+        """Judge a change."""
+        if str(location.named) in WRITABLE_DEVICES:
+            return ALLOWED
+        ruled = self.book.path("edit", location)
+        if ruled is not None and ruled.decision is Decision.DENY:
+            return ruled
+        protection = self.protected.of(location)
+        if protection is not None and protection.strength in ("secret", "guarded"):
+            return asks("protected_write", f"{location.requested} is {protection.what}; changing it asks in every mode")
+        if ruled is not None and (ruled.decision is Decision.ASK or self._covers(ruled.rule, protection, change)):
+            return ruled
+        if mode is Mode.FULL_YOLO:
+            return ALLOWED
+        if protection is not None and not (protection.strength == "published" and mode is Mode.YOLO):
+            return asks("runs_later", f"{location.requested} is {protection.what}", self._rule_for(location))
+        if not location.inside:
+            return self._outside(location, change, mode)
+        return self._inside(location, change, mode)
+
+    def _refused_to_read(self, location: Location, *, below: bool) -> Finding | None:
+        protection = self.protected.secret_below(location) if below else self.protected.of(location)
+        if protection is not None and protection.strength == "secret":
+            return denies("protected_read", f"{location.requested} holds {protection.what}; no tool reads it, in any mode")
+        if below:
+            rule = self.book.denied_below(location)
+            if rule is not None:
+                return denies(
+                    "rule",
+                    f"reading everything below {location.requested} could reach what your rule {rule.text} closes; "
+                    "name the files, or use the search tool, which leaves those out",
+                )
+        return None
+
+    def _covers(self, rule: str, protection: Protection | None, change: Change) -> bool:
+        """Say whether an allow rule reaches this far: one with a wildcard covers neither self-executing files nor deletions."""
+        return not re.search(r"[*?]", rule) or (protection is None and change != "delete")
+
+    def _outside(self, location: Location, change: Change, mode: Mode) -> Finding:
+        temporary = self.system_temporary
+        new = not location.exists and change in ("create", "edit")
+        if mode is Mode.YOLO and new and temporary is not None and _is_below(location.resolved, self.guard.resolve(temporary)):
+            return ALLOWED
+        where = f"{location.requested} is outside the workspace ({location.resolved})"
+        return asks("outside_write", f"{_VERBS[change]} {where}", self._rule_for(location))
+
+    def _inside(self, location: Location, change: Change, mode: Mode) -> Finding:
+        if any(location.resolved == self.guard.resolve(root) for root in self.guard.roots) and change in ("delete", "rename"):
+            return asks("whole_workspace", f"{location.requested} is the whole workspace")
+        if mode is Mode.ASK or (self.ceiling and self.book.names_in_allow("edit")):
+            return asks("edit", f"{_VERBS[change]} {location.requested}", self._rule_for(location))
+        if change == "delete" and location.exists and not self._is_own_temporary(location) and not self.recoverable(location.resolved):
+            return asks("loses_work", f"deleting {location.requested} would lose work that this task did not make and git does not have")
+        reason = self.protected.of(location)
+        return Finding(Decision.ALLOW, Reason("runs_later", f"{location.requested} is {reason.what}")) if reason else ALLOWED
+
+    def _is_own_temporary(self, location: Location) -> bool:
+        return self.task_temporary is not None and _is_below(location.resolved, self.guard.resolve(self.task_temporary))
+
+    def _is_free(self, location: Location) -> bool:
+        return any(_is_below(location.resolved, root) for root in self.free_roots)
+
+    def _rule_for(self, location: Location) -> str:
+        return f"edit({escape_glob(location.resolved)})"
+
+
+_VERBS: dict[Change, str] = {"create": "creating", "edit": "changing", "delete": "deleting", "rename": "renaming"}
+
+
+def escape_glob(path: Path) -> str:
+    """Write a path as a glob that matches it alone."""
+    return re.sub(r"([*?\[])", r"[\1]", str(path))
+
+
+def library_roots(home: Path | None) -> tuple[Path, ...]:
+    """Where installed software and libraries are on this machine."""
+    own = {Path(sys.prefix), Path(sys.base_prefix), *(Path(sysconfig.get_path(name)) for name in ("stdlib", "purelib", "platlib"))}
+    below_home = () if home is None else tuple(home / name for name in LIBRARIES_BELOW_HOME)
+    return (*(Path(root) for root in SYSTEM_ROOTS), *sorted(path for path in own if len(path.parts) > 2), *below_home)
+
+
+def _is_below(path: Path, directory: Path) -> bool:
+    return path == directory or path.is_relative_to(directory)
