@@ -14,12 +14,16 @@ ROOT = Path(__file__).resolve().parent.parent
 GUIDE = ROOT / "docs" / "configuration.md"
 TEMPLATE = ROOT / "src" / "yagent" / "config" / "template.toml"
 
-EXAMPLES = {
+EXAMPLES: dict[str, object] = {
     "global.llm.use_provider": "work",
     "global.llm.providers.work.model": "your-model",
     "global.llm.providers.work.api_base_url": "https://your-endpoint/v1",
     "global.llm.providers.work.api_key": "your-key",
     "global.llm.providers.work.api_key_env": "WORK_API_KEY",
+    "global.llm.providers.work.price_input": 1.25,
+    "global.llm.providers.work.price_output": 10.0,
+    "global.llm.providers.work.price_cache_read": 0.125,
+    "global.llm.providers.work.price_cache_write": 1.25,
     "agents.llm.use_provider": "work",
     "agents.llm.coding.use_provider": "work",
     "tools.llm.use_provider": "work",
@@ -38,9 +42,14 @@ def key_tables() -> str:
             "| key | value | default | zero, negative, absent | effect | consumed by |",
             "|---|---|---|---|---|---|",
         ]
-        lines += [f"| {' | '.join(cell.replace('|', '\\|') for cell in cells(row))} |" for row in rows]
+        lines += [table_row(cells(row)) for row in rows]
         lines.append("")
     return "\n".join(lines).rstrip()
+
+
+def table_row(texts: Iterable[str]) -> str:
+    """One line of a Markdown table."""
+    return "| " + " | ".join(text.replace("|", "\\|") for text in texts) + " |"
 
 
 def cells(row: Key) -> tuple[str, ...]:
@@ -68,15 +77,15 @@ def vendor_table() -> str:
         formats = ", ".join(f"`{each}`" for each in vendor.formats)
         model = f"`{vendor.model}`" if vendor.model else "the only one it lists"
         row = (str(number), f"`{vendor.name}`", vendor.title, *names, f"`{vendor.base_url}`", formats, model)
-        lines.append(f"| {' | '.join(row)} |")
+        lines.append(table_row(row))
     return "\n".join(lines)
 
 
 def template() -> str:
     """The whole file as comments: each key with its default, or with an example where it has none."""
     lines = ["# Configuration of yagent. Every setting is here with its default; take away the # before what you want to change.", ""]
-    for section, rows in by_section():
-        section = section.replace("<name>", "work").replace("<agent>", "coding").replace("<tool>", "design")
+    for pattern, rows in by_section():
+        section = pattern.replace("<name>", "work").replace("<agent>", "coding").replace("<tool>", "design")
         if section:
             lines += [f"# [{section}]"]
         for row in rows:

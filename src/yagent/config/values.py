@@ -134,25 +134,29 @@ def one_of(*choices: str) -> Kind[str]:
     return Kind("one of", f"one of {listed}", lambda raw, _default: _text(raw), choices)
 
 
-TEXT: Final = Kind[str]("text", 'a text in quotes, such as "word"', lambda raw, _default: _text(raw))
-NAME: Final = Kind[str | None]("text", 'a text in quotes that is not empty, such as "name"', _filled)
-VARIABLE: Final = Kind[str | None]("variable name", 'the name of an environment variable, such as "OPENAI_API_KEY" (not a key)', _variable)
-URL: Final = Kind[str | None]("URL", 'a URL such as "https://api.example.com/v1"', _url)
-SECRET: Final = Kind[SecretText | None]("text", "a key as text in quotes", lambda raw, _default: SecretText(_text(raw)))
-FLAG: Final = Kind[bool]("true or false", "true or false, without quotes", _flag)
-TEXTS: Final = Kind[tuple[str, ...]]("list of texts", 'a list of texts, such as ["one", "two"]', _texts)
-VARIABLES: Final = Kind[tuple[str, ...]]("list of variable names", 'a list of variable names, such as ["CI_TOKEN"]', _variables)
-RULES: Final = Kind[tuple[str, ...]](
+TEXT: Final[Kind[str]] = Kind("text", 'a text in quotes, such as "word"', lambda raw, _default: _text(raw))
+NAME: Final[Kind[str | None]] = Kind("text", 'a text in quotes that is not empty, such as "name"', _filled)
+VARIABLE: Final[Kind[str | None]] = Kind(
+    "variable name", 'the name of an environment variable, such as "OPENAI_API_KEY" (not a key)', _variable
+)
+URL: Final[Kind[str | None]] = Kind("URL", 'a URL such as "https://api.example.com/v1"', _url)
+SECRET: Final[Kind[SecretText | None]] = Kind("text", "a key as text in quotes", lambda raw, _default: SecretText(_text(raw)))
+FLAG: Final[Kind[bool]] = Kind("true or false", "true or false, without quotes", _flag)
+TEXTS: Final[Kind[tuple[str, ...]]] = Kind("list of texts", 'a list of texts, such as ["one", "two"]', _texts)
+VARIABLES: Final[Kind[tuple[str, ...]]] = Kind("list of variable names", 'a list of variable names, such as ["CI_TOKEN"]', _variables)
+RULES: Final[Kind[tuple[str, ...]]] = Kind(
     "list of rules", 'a list of rules, each read(glob), edit(glob), shell(words *) or tool(name), such as ["shell(git push *)"]', _rules
 )
-COUNT: Final = Kind[int]("whole number", "a whole number", lambda raw, default: number if (number := _whole(raw)) > 0 else default)
-RETRIES: Final = Kind[int]("whole number", "a whole number, 0 or more", lambda raw, _default: _not_negative(raw))
-OPTIONAL_COUNT: Final = Kind[int | None]("whole number", "a whole number, 0 or more", lambda raw, _default: _not_negative(raw) or None)
-PARALLEL: Final = Kind[int](
+COUNT: Final[Kind[int]] = Kind("whole number", "a whole number", lambda raw, default: number if (number := _whole(raw)) > 0 else default)
+RETRIES: Final[Kind[int]] = Kind("whole number", "a whole number, 0 or more", lambda raw, _default: _not_negative(raw))
+OPTIONAL_COUNT: Final[Kind[int | None]] = Kind(
+    "whole number", "a whole number, 0 or more", lambda raw, _default: _not_negative(raw) or None
+)
+PARALLEL: Final[Kind[int]] = Kind(
     "whole number", "a whole number", lambda raw, default: min(number, _PARALLEL_CAP) if (number := _whole(raw)) > 0 else default
 )
-OPTIONAL_AMOUNT: Final = Kind[float | None]("number", "a number, 0 or more", lambda raw, _default: _amount(raw) or None)
-PRICE: Final = Kind[float | None]("number", "a price in US dollars per million tokens, 0 or more", lambda raw, _default: _amount(raw))
-DURATION: Final = Kind[float | None](
+OPTIONAL_AMOUNT: Final[Kind[float | None]] = Kind("number", "a number, 0 or more", lambda raw, _default: _amount(raw) or None)
+PRICE: Final[Kind[float | None]] = Kind("number", "a price in US dollars per million tokens, 0 or more", lambda raw, _default: _amount(raw))
+DURATION: Final[Kind[float | None]] = Kind(
     "duration", 'a duration such as "60s", "20m", "168h", or 0', lambda raw, _default: duration_seconds(raw) or None
 )
