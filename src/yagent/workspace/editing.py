@@ -1,0 +1,217 @@
+"""Search-and-replace edits that change the bytes they name and no others.
+
+Line endings: the agent sees and writes line feeds; a replacement takes the endings of the lines it replaces.
+"""
+
+from __future__ import annotations
+
+import difflib
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from yagent.runtime import supervise
+from yagent.workspace.difference import difference
+from yagent.workspace.encoding import Document, EncodingError
+from yagent.workspace.files import FileChangedError, FileError, FileLedger, NotTextError, WriteResult, require_unchanged, store, writing
+from yagent.workspace.ledger import digest_of
+from yagent.workspace.matching import MANY, Found, Place, Text, find
+from yagent.workspace.nearest import nearest
+from yagent.workspace.reading import load
+
+__all__ = ["Edit", "EditError", "FileChangedError", "edit", "edited"]
+
+_ALIGNED = 4000
+_SHOWN_PLACES = 20
+
+
+class EditError(FileError):
+    """The edit does not say unambiguously what to change; nothing was written. The text says how many places fit, and where."""
+
+
+@dataclass(frozen=True, slots=True)
+class Edit:
+    """Replace `search`, which has to occur exactly once, by `replace`; with `all`, each of one or more occurrences."""
+
+    search: str
+    replace: str
+    all: bool = False
+
+
+async def edit(path: Path, edits: Sequence[Edit], *, ledger: FileLedger | None = None) -> WriteResult:
+    """Apply edits to one file, each to the result of the one before; all are applied or none is.
+
+    A `ledger` knows what the agent read: a file that changed since is refused, with the difference. Differences in line endings, trailing
+    whitespace, indentation as a whole, copied line numbers, escaped or typographic quotes are tolerated where exactly one place fits, and
+    named in the result's notes. Sources: requirements D-35, N-05.
+
+    Raises:
+        EditError: a search text fits nowhere or at several places, or an edit changes nothing.
+        FileChangedError: the file changed since the agent read it.
+        EncodingError: a replacement does not fit into the file's encoding.
+        FileError: missing, not text, over 10 MB before or after, read-only, or the system refuses.
+    """
+    return await supervise.in_thread(_edit, path, tuple(edits), ledger)
+
+
+def edited(document: Document, edits: Sequence[Edit], name: str) -> tuple[Document, list[str]]:
+    """The document after all edits, and remarks about what was tolerated. Pure.
+
+    Raises:
+        EditError, EncodingError: as `edit`; the text names the edit by its number.
+    """
+    if not edits:
+        raise EditError(f"no edit of {name} was given; nothing was written")
+    notes: list[str] = []
+    for number, one in enumerate(edits, 1):
+        label = f"edit {number} of {len(edits)}" if len(edits) > 1 else "the edit"
+        try:
+            document, remarks = _apply(document, one, name)
+        except (EditError, EncodingError) as error:
+            rest = "; none of the edits was applied" if len(edits) > 1 else ""
+            raise type(error)(f"{label} failed{rest}: {error}") from error
+        notes += [f"{label}: {remark}" if len(edits) > 1 else remark for remark in remarks]
+    return document, notes
+
+
+def _edit(path: Path, edits: Sequence[Edit], ledger: FileLedger | None) -> WriteResult:
+    with writing():
+        content, status = load(path)
+        seen = ledger.seen(path) if ledger is not None else None
+        if seen is not None:
+            require_unchanged(path, content, seen)
+        old = Document.of(content)
+        if old is None:
+            raise NotTextError(f"{path} is not text, so it is not edited this way")
+        new, notes = edited(old, edits, path.name)
+        if new.raw == content:
+            raise EditError(f"the edits leave {path.name} as it is; nothing was written")
+        notes += store(path, new.raw, status)
+        after = digest_of(new.raw) if ledger is None else ledger.record(path, new.raw)
+    return WriteResult(path, digest_of(content), after, difference(old.text, new.text, path.name), tuple(notes))
+
+
+def _apply(document: Document, one: Edit, name: str) -> tuple[Document, list[str]]:
+    if not one.search:
+        raise EditError(f"the search text for {name} is empty; give the text to replace, or create the file anew")
+    if one.search == one.replace:
+        raise EditError(f"search and replacement for {name} are the same text; nothing would change")
+    text = Text(document.text)
+    found = find(text, one.search, one.replace)
+    if found is None:
+        raise EditError(nearest(text, one.search, one.replace, name))
+    places = _chosen(text, found, one, name)
+    changed = document.replaced([(place.start, place.end, _replacement(text, found, place)) for place in places])
+    return changed, [f"matched although it differs in: {tolerance}" for tolerance in found.tolerances]
+
+
+def _chosen(text: Text, found: Found, one: Edit, name: str) -> Sequence[Place]:
+    """The places to change; more than one only for an edit of all whose text occurs as it is (line endings aside)."""
+    if len(found.places) == 1:
+        return found.places
+    if one.all and all(tolerance == "line endings" for tolerance in found.tolerances):
+        return _apart(text, found)
+    lines = [str(text.line_number(place.start)) for place in found.places[:_SHOWN_PLACES]]
+    shown = ", ".join(lines) + (", …" if len(found.places) > _SHOWN_PLACES else "")
+    count = f"{MANY} or more" if len(found.places) >= MANY else str(len(found.places))
+    if found.tolerances:
+        how = f"differs from the file in: {', '.join(found.tolerances)}; with that tolerated it fits {count} places of {name}"
+        raise EditError(f"the search text {how} (lines {shown}); copy the text exactly, with more of the lines around it")
+    raise EditError(
+        f"the search text occurs {count} times in {name} (lines {shown}); add lines around it until it is unique, or set all to change each"
+    )
+
+
+def _apart(text: Text, found: Found) -> list[Place]:
+    """All occurrences from left to right, without those that overlap an earlier one."""
+    if not found.tolerances:
+        starts = [match.start() for match in re.finditer(re.escape(found.search), text.text)]
+        return [Place(start, start + len(found.search)) for start in starts]
+    starts = [match.start() for match in re.finditer(re.escape(found.search), text.plain)]
+    return [text.place(start, start + len(found.search)) for start in starts]
+
+
+def _replacement(text: Text, found: Found, place: Place) -> str:
+    """What to write at a place: the replacement, with everything the edit does not change kept as it is there."""
+    present = text.text[place.start : place.end]
+    if found.by_character:
+        return _with_endings(text, place, _keep_characters(found.search, present.replace("\r\n", "\n"), found.replace))
+    if not found.tolerances and ("\r" in found.search or "\r" not in text.text or "\n" not in found.replace):
+        return found.replace
+    if not found.tolerances and "\r" in found.replace:
+        return found.replace
+    return _keep_lines(text, found, place)
+
+
+def _keep_lines(text: Text, found: Found, place: Place) -> str:
+    """The replacement line by line: lines it has in common with the search text stay as the file has them, with their endings."""
+    wanted, written = found.search.split("\n"), found.replace.split("\n")
+    present, endings = _pieces(text.text[place.start : place.end], text.style == "cr")
+    fallback = _ending_near(text, place, endings)
+    pieces = [_shifted(line, place.shift) for line in written]
+    chosen = [endings[index] if index < len(endings) else fallback for index in range(len(written))]
+    for kind, i1, i2, j1, _ in _aligned(wanted, written):
+        for step in range(i2 - i1):
+            if kind == "equal":
+                pieces[j1 + step] = present[i1 + step]
+                chosen[j1 + step] = endings[i1 + step] if i1 + step < len(endings) else fallback
+    return "".join(piece + ending for piece, ending in zip(pieces, [*chosen[:-1], ""], strict=True))
+
+
+def _aligned(wanted: list[str], written: list[str]) -> Sequence[tuple[str, int, int, int, int]]:
+    if len(wanted) + len(written) <= _ALIGNED:
+        return difflib.SequenceMatcher(None, wanted, written, autojunk=False).get_opcodes()
+    return []
+
+
+def _pieces(stretch: str, old_mac: bool) -> tuple[list[str], list[str]]:
+    parts = re.split("(\r)" if old_mac else "(\r?\n)", stretch)
+    return parts[::2], parts[1::2]
+
+
+def _ending_near(text: Text, place: Place, endings: list[str]) -> str:
+    """The line ending for lines that have no counterpart: the stretch's last, else that of its own line, else of the line before."""
+    if endings:
+        return endings[-1]
+    pattern = re.compile("\r" if text.style == "cr" else "\r?\n")
+    following = pattern.search(text.text, place.end)
+    if following is not None:
+        return following.group()
+    before = text.text.rfind("\r" if text.style == "cr" else "\n", 0, place.start)
+    if before < 0:
+        return "\n"
+    return "\r\n" if text.text[before - 1 : before + 1] == "\r\n" else text.text[before]
+
+
+def _shifted(line: str, shift: str) -> str:
+    if not shift[1:] or not line.strip():
+        return line
+    if shift[0] == "+":
+        return shift[1:] + line
+    if not line.startswith(shift[1:]):
+        raise EditError(
+            "the search text is indented deeper than the file, and a line of the replacement is not, "
+            "so it cannot be moved back as a whole; copy the indentation of the file"
+        )
+    return line[len(shift) - 1 :]
+
+
+def _keep_characters(wanted: str, present: str, written: str) -> str:
+    """The replacement with the characters it has in common with the search text as the file has them."""
+    start = next((index for index, (a, b) in enumerate(zip(wanted, written, strict=False)) if a != b), min(len(wanted), len(written)))
+    end = next(
+        (index for index, (a, b) in enumerate(zip(wanted[start:][::-1], written[start:][::-1], strict=False)) if a != b),
+        min(len(wanted), len(written)) - start,
+    )
+    old, shown, new = (side[start : len(side) - end] for side in (wanted, present, written))
+    middle = new
+    if len(old) + len(new) <= _ALIGNED:
+        codes = difflib.SequenceMatcher(None, old, new, autojunk=False).get_opcodes()
+        middle = "".join(shown[i1:i2] if kind == "equal" else new[j1:j2] for kind, i1, i2, j1, j2 in codes)
+    return present[:start] + middle + present[len(present) - end :]
+
+
+def _with_endings(text: Text, place: Place, replacement: str) -> str:
+    ending = _ending_near(text, place, _pieces(text.text[place.start : place.end], text.style == "cr")[1])
+    return replacement.replace("\n", ending) if ending != "\n" else replacement

@@ -1,0 +1,88 @@
+"""What an agent has read of which file, so that a change by someone else in the meantime is noticed and shown."""
+
+from __future__ import annotations
+
+import hashlib
+import threading
+import zlib
+from collections import OrderedDict
+from dataclasses import dataclass, field
+from pathlib import Path
+
+PACKED_FILE_LIMIT = 1_000_000
+
+
+def digest_of(content: bytes) -> str:
+    """The identity of a file's content: SHA-256 in hexadecimal."""
+    return hashlib.sha256(content).hexdigest()
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """A file as an agent last read or wrote it; the content itself is kept only while memory allows."""
+
+    digest: str
+    packed: bytes | None = field(default=None, repr=False)
+
+    def content(self) -> bytes | None:
+        """The bytes that were seen; None when they were not kept."""
+        return None if self.packed is None else zlib.decompress(self.packed)
+
+
+class FileLedger:
+    """One agent's memory of files, by resolved path. Digests are kept for the whole run, contents (compressed) within `memory_limit` bytes.
+
+    Safe to use from several threads.
+    """
+
+    def __init__(self, *, memory_limit: int = 4_000_000) -> None:
+        self._memory_limit = memory_limit
+        self._seen: OrderedDict[str, Seen] = OrderedDict()
+        self._packed_size = 0
+        self._lock = threading.Lock()
+
+    def record(self, path: Path, content: bytes) -> str:
+        """The agent now knows the file to hold `content`; its digest."""
+        digest = digest_of(content)
+        with self._lock:
+            known = self._seen.get(str(path))
+            if known is not None and known.digest == digest:
+                self._seen.move_to_end(str(path))
+                return digest
+            packed = zlib.compress(content, 1) if len(content) <= PACKED_FILE_LIMIT else None
+            self._drop(str(path))
+            self._seen[str(path)] = Seen(digest, packed)
+            self._packed_size += len(packed or b"")
+            self._shrink()
+        return digest
+
+    def seen(self, path: Path) -> Seen | None:
+        """What the agent knows of the file; None when it never read it."""
+        with self._lock:
+            return self._seen.get(str(path))
+
+    def forget(self, path: Path) -> None:
+        """The file is gone, or no longer the one that was read."""
+        with self._lock:
+            self._drop(str(path))
+
+    def moved(self, source: Path, target: Path) -> None:
+        """A file has another name now; what is known of it holds."""
+        with self._lock:
+            known = self._seen.pop(str(source), None)
+            if known is not None:
+                self._drop(str(target))
+                self._seen[str(target)] = known
+
+    def _drop(self, key: str) -> None:
+        known = self._seen.pop(key, None)
+        if known is not None:
+            self._packed_size -= len(known.packed or b"")
+
+    def _shrink(self) -> None:
+        for key, known in list(self._seen.items()):
+            if self._packed_size <= self._memory_limit:
+                return
+            if known.packed is not None:
+                self._packed_size -= len(known.packed)
+                self._seen[key] = Seen(known.digest)
