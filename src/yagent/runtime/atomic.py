@@ -62,12 +62,13 @@ class Operations:
 SYSTEM = Operations()
 
 
-def write_bytes(path: Path, data: bytes, *, mode: int = 0o600, durable: bool = True, operations: Operations = SYSTEM) -> None:
+def write_bytes(path: Path, data: bytes, *, mode: int | None = 0o600, durable: bool = True, operations: Operations = SYSTEM) -> None:
     """Make `data` the content of `path`: after a crash or an error it holds either the old bytes or the new.
 
     A symlink stays a link and its target is written. An existing file keeps its mode and, where possible, owner, group and
-    extended attributes; a new one gets exactly `mode`, whatever the umask. `durable` waits for the disk. Where the file cannot
-    be replaced (a bind mount, a directory without write permission) it is written in place, with a backup kept meanwhile.
+    extended attributes; a new one gets exactly `mode`, whatever the umask, or with None what the umask leaves of 0666.
+    `durable` waits for the disk. Where the file cannot be replaced (a bind mount, a directory without write permission) it is
+    written in place, with a backup kept meanwhile.
 
     Raises:
         NotRegularFileError: `path` is something other than a file.
@@ -179,17 +180,18 @@ def _existing(target: Path) -> os.stat_result | None:
 
 
 def _write_temporary(
-    target: Path, data: bytes, form: tuple[int, os.stat_result | None], *, durable: bool, operations: Operations
+    target: Path, data: bytes, form: tuple[int | None, os.stat_result | None], *, durable: bool, operations: Operations
 ) -> Path:
     """A finished temporary file beside the target, with its final mode and owner; on any error none is left."""
     mode, existing = form
     temporary = target.parent / f"{TEMPORARY_PREFIX}{secrets.token_hex(8)}.tmp"
-    descriptor = operations.open(temporary, NEW_FILE, mode)
+    descriptor = operations.open(temporary, NEW_FILE, 0o666 if mode is None else mode)
     try:
         try:
             if existing is not None:
                 _keep_owner(descriptor, existing, operations)
-            _set_mode(descriptor, mode, operations)
+            if mode is not None:
+                _set_mode(descriptor, mode, operations)
             _write_all(descriptor, data, operations)
             if existing is not None:
                 _keep_extended_attributes(target, descriptor)

@@ -195,7 +195,7 @@ class MakeEvent(Protocol[PayloadT_contra, EventT_co]):
     def __call__(self, payload: PayloadT_contra, /, *, source: str, delegation_id: str | None) -> EventT_co: ...
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
+@dataclasses.dataclass(frozen=True)  # slots would break `Publisher[P, E](…)` on Python 3.11
 class Publisher(Generic[PayloadT, E]):
     """A bus with the sender filled in, bound once per agent loop: source names are not unique among parallel delegations."""
 

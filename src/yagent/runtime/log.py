@@ -35,10 +35,10 @@ SECRET_SHAPES = (
     # what is kept, then what is hidden
     re.compile(r"(?i)(\b(?:proxy-)?authorization[\"']?\s*[:=]\s*[\"']?(?:(?:bearer|basic|token)\s+)?)([^\s\"',;]+)"),
     re.compile(r"(?i)(\bbearer\s+)([A-Za-z0-9._~+/=-]{6,})"),
-    re.compile(r"(?i)(\b(?:x-)?api[-_]?key[\"']?\s*[:=]\s*[\"']?)([^\s\"',;&]+)"),
+    re.compile(r"(?i)(api[-_]?key[\"']?\s*[:=]\s*[\"']?)([^\s\"',;&]+)"),
     re.compile(r"(?i)([?&](?:key|token|access_token|api_key)=)([^\s&\"']+)"),
     re.compile(r"(\w://[^\s/:@]*:)([^\s/@]+)(?=@)"),
-    re.compile(r"()(\b(?:sk|pk|rk)-[A-Za-z0-9_-]{8,})"),
+    re.compile(r"()((?<![A-Za-z0-9])(?:sk|pk|rk)-[A-Za-z0-9_-]{8,})"),
 )
 
 

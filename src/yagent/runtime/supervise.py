@@ -30,7 +30,7 @@ class DomainClosedError(YagentError):
     """A task was started in a domain that has not been entered or has already ended."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)  # slots would break `Outcome[T](…)` on Python 3.11
 class Outcome(Generic[T]):
     """How one named piece of work ended: with a value, an error, or cancelled (`error` is then a `CancelledError`)."""
 

@@ -1,0 +1,187 @@
+"""Logs and crash reports: the right file, the right mode, no secrets, no harm when the disk says no."""
+
+from __future__ import annotations
+
+import logging
+import os
+import stat
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.support.virtual_time import VirtualClock
+from yagent.runtime.clock import SystemClock
+from yagent.runtime.log import MASK, ROOT, DailyFiles, Redactor, configure, crash_report
+
+KEY = "marker-key-0123456789"
+
+
+class FixedClock(SystemClock):
+    """A calendar that tests turn by hand."""
+
+    moment = datetime(2026, 3, 1, 23, 59, tzinfo=UTC)
+
+    def wall(self) -> datetime:
+        return self.moment
+
+
+@pytest.fixture
+def calendar() -> FixedClock:
+    return FixedClock()
+
+
+@pytest.fixture
+def files(tmp_path: Path, calendar: FixedClock) -> Iterator[DailyFiles]:
+    logger = logging.getLogger(ROOT)
+    level = logger.level
+    with_umask = os.umask(0)
+    handler = configure(tmp_path / "logs", clock=calendar, redactor=Redactor([KEY]))
+    yield handler
+    logger.removeHandler(handler)
+    handler.close()
+    logger.setLevel(level)
+    os.umask(with_umask)
+
+
+def test_no_file_exists_before_something_is_written(files: DailyFiles, tmp_path: Path) -> None:
+    assert not (tmp_path / "logs").exists()
+    logging.getLogger("yagent.session").info("hello")
+    assert os.listdir(tmp_path / "logs") == ["app-2026-03-01.log"]
+
+
+def test_each_kind_has_its_file_and_all_are_private(files: DailyFiles, tmp_path: Path) -> None:
+    logging.getLogger("yagent.llm.retry").info("waiting")
+    logging.getLogger("yagent.llm").error("refused")
+    logging.getLogger("yagent.tools.batch").info("ran")
+    logging.getLogger("yagent.agents.delegation").info("began")
+    logging.getLogger("yagent.llmfoo").debug("below the level")
+    directory = tmp_path / "logs"
+    assert sorted(os.listdir(directory)) == [f"{kind}-2026-03-01.log" for kind in ("app", "delegate", "llm", "llm-error", "tool")]
+    assert (directory / "llm-2026-03-01.log").read_text().count("\n") == 2
+    assert (directory / "llm-error-2026-03-01.log").read_text() == "2026-03-01T23:59:00.000+00:00 ERROR yagent.llm: refused\n"
+    assert (directory / "app-2026-03-01.log").read_text().count("\n") == 4
+    assert {stat.S_IMODE(path.stat().st_mode) for path in directory.iterdir()} == {0o600}
+    assert stat.S_IMODE(directory.stat().st_mode) == 0o700
+
+
+def test_a_new_day_begins_a_new_file(files: DailyFiles, tmp_path: Path, calendar: FixedClock) -> None:
+    logging.getLogger("yagent").info("late")
+    calendar.moment = datetime(2026, 3, 2, tzinfo=UTC)
+    logging.getLogger("yagent").info("early")
+    assert sorted(os.listdir(tmp_path / "logs")) == ["app-2026-03-01.log", "app-2026-03-02.log"]
+
+
+def test_secrets_are_hidden_in_messages_arguments_and_tracebacks(files: DailyFiles, tmp_path: Path) -> None:
+    logger = logging.getLogger("yagent.llm")
+    logger.info("key is %s", KEY)
+    try:
+        raise ValueError(f"server said: Authorization: Bearer {KEY} and sk-proj-abcdefghijkl")
+    except ValueError:
+        logger.exception("call failed")
+    for path in (tmp_path / "logs").iterdir():
+        text = path.read_text()
+        assert KEY not in text
+        assert "abcdefghijkl" not in text
+        assert MASK in text
+
+
+def test_arguments_that_do_not_fit_are_told_and_do_no_harm(files: DailyFiles, tmp_path: Path) -> None:
+    logger = logging.getLogger("yagent")
+    logger.propagate = False
+    try:
+        logger.info("%d files", "many")
+    finally:
+        logger.propagate = True
+    assert "'%d files' (its arguments do not fit" in (tmp_path / "logs" / "app-2026-03-01.log").read_text()
+
+
+def test_trouble_with_the_directory_is_remembered_and_never_raised(tmp_path: Path, calendar: FixedClock) -> None:
+    (tmp_path / "logs").write_bytes(b"a file in the way")
+    files = configure(tmp_path / "logs", clock=calendar, redactor=Redactor())
+    try:
+        assert files.problem is None
+        logging.getLogger("yagent").warning("hello")
+        assert files.problem is not None
+        assert "goes on without it" in files.problem
+    finally:
+        logging.getLogger(ROOT).removeHandler(files)
+        files.close()
+
+
+def test_configuring_again_replaces_the_first_set_up(files: DailyFiles, tmp_path: Path, calendar: FixedClock) -> None:
+    second = configure(tmp_path / "other", clock=calendar, redactor=Redactor())
+    try:
+        logging.getLogger("yagent").info("once")
+        assert not (tmp_path / "logs").exists()
+        assert (tmp_path / "other" / "app-2026-03-01.log").read_text().count("once") == 1
+    finally:
+        logging.getLogger(ROOT).removeHandler(second)
+        second.close()
+
+
+@pytest.mark.parametrize(
+    ("text", "hidden"),
+    [
+        ("Authorization: Bearer abc.def-ghi", "abc.def-ghi"),
+        ('{"authorization": "Basic dXNlcjpwYXNz"}', "dXNlcjpwYXNz"),
+        ("authorization=tok_12345678 next", "tok_12345678"),
+        ("sent bearer abcdef123456", "abcdef123456"),
+        ("x-api-key: zzz-yyy", "zzz-yyy"),
+        ('"api_key": "zzz"', "zzz"),
+        ("OPENAI_API_KEY=qwertyuiop", "qwertyuiop"),
+        ("GET /v1?key=AIzaSyX&alt=sse", "AIzaSyX"),
+        ("https://ada:lovelace@proxy:3128/", "lovelace"),
+        ("Incorrect API key provided: sk-ant-REDACTED.", "sk-ant-REDACTED"),
+    ],
+)
+def test_what_looks_like_a_credential_is_hidden(text: str, hidden: str) -> None:
+    redacted = Redactor().redact(text)
+    assert hidden not in redacted
+    assert MASK in redacted
+
+
+@pytest.mark.parametrize("text", ["the bearer of news", "task-based work in disk-usage.py", "http://host:80/at@2x.png", "risk-averse-people"])
+def test_ordinary_words_stay(text: str) -> None:
+    assert Redactor(["of", ""]).redact(text) == text
+
+
+@given(secret=st.text(st.characters(exclude_characters=MASK), min_size=6, max_size=40), before=st.text(max_size=20), after=st.text(max_size=20))
+def test_a_known_secret_never_survives(secret: str, before: str, after: str) -> None:
+    redactor = Redactor()
+    redactor.add(secret, secret[:6])
+    redacted = redactor.redact(before + secret + after)
+    assert secret not in redacted
+
+
+def test_a_crash_report_is_private_complete_and_without_secrets(tmp_path: Path, calendar: FixedClock) -> None:
+    try:
+        raise RuntimeError(f"lost {KEY}")
+    except RuntimeError as error:
+        path = crash_report(error, tmp_path / "logs", clock=calendar, redactor=Redactor([KEY]))
+    assert path is not None
+    assert path.parent == tmp_path / "logs"
+    assert stat.S_IMODE(path.stat().st_mode) == 0o600
+    text = path.read_text()
+    assert "RuntimeError: lost [redacted]" in text
+    assert "test_log.py" in text
+    assert KEY not in text
+
+
+def test_a_crash_report_that_cannot_be_written_is_none(tmp_path: Path, calendar: FixedClock) -> None:
+    (tmp_path / "logs").write_bytes(b"")
+    assert crash_report(RuntimeError("x"), tmp_path / "logs", clock=calendar, redactor=Redactor()) is None
+
+
+async def test_log_lines_carry_the_injected_time(tmp_path: Path, clock: VirtualClock) -> None:
+    files = configure(tmp_path, clock=clock, redactor=Redactor())
+    try:
+        await clock.sleep(90)
+        logging.getLogger("yagent").warning("x")
+        assert (tmp_path / "app-2026-01-01.log").read_text().startswith("2026-01-01T00:01:30.000+00:00 WARNING")
+    finally:
+        logging.getLogger(ROOT).removeHandler(files)
+        files.close()
