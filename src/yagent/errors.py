@@ -6,6 +6,16 @@ the error reaches the top (product.md, table of exit codes).
 
 YagentError
   InvalidEvent
+  ActivityTimeoutError
+    IdleTimeoutError
+    TotalTimeoutError
+  AbandonedError
+  DamagedFileError
+  DomainClosedError
+  DuplicateAskError
+  LockTimeoutError
+  NotRegularFileError
+  UnansweredError
   ModelError
     TransientModelError
       RateLimited

@@ -9,7 +9,6 @@ import errno
 import fcntl
 import logging
 import os
-import secrets
 import stat
 import sys
 import tempfile
@@ -184,7 +183,7 @@ def _write_temporary(
 ) -> Path:
     """A finished temporary file beside the target, with its final mode and owner; on any error none is left."""
     mode, existing = form
-    temporary = target.parent / f"{TEMPORARY_PREFIX}{secrets.token_hex(8)}.tmp"
+    temporary = target.parent / f"{TEMPORARY_PREFIX}{os.urandom(8).hex()}.tmp"
     descriptor = operations.open(temporary, NEW_FILE, 0o666 if mode is None else mode)
     try:
         try:
