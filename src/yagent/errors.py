@@ -5,6 +5,9 @@ the whole tree, and a test compares the drawing with the classes that exist. `ex
 the error reaches the top (product.md, table of exit codes).
 
 YagentError
+  ConfigError
+    EditRefused
+    NoProvider
   InvalidEvent
   ActivityTimeoutError
     IdleTimeoutError
@@ -22,6 +25,7 @@ YagentError
     ContextTooLong
     ModelConfigurationError
     ModelGaveUp
+  PromptError
 """
 
 from typing import ClassVar
