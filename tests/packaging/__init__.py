@@ -1,0 +1,1 @@
+"""How yagent gets onto a machine: launcher, set-up, wheel."""
