@@ -123,6 +123,20 @@ async def test_a_hanging_consumer_delays_nobody(clock: VirtualClock) -> None:
     assert seen == ["a", "b", "c"]
 
 
+async def test_a_long_queue_does_not_keep_the_event_loop(clock: VirtualClock) -> None:
+    bus: Bus[Event] = Bus()
+    order: list[str] = []
+    async with Domain("consumers") as domain:
+        handle = bus.attach(domain, "busy", lambda event: order.append(event.payload.text))
+        for _ in range(CAPACITY):
+            bus.publish(Event(Fact("event")))
+        bus.close()
+        await settle(turns=3)
+        order.append("somebody else")
+        await handle
+    assert order.index("somebody else") < CAPACITY / 2
+
+
 async def test_a_consumer_that_fails_is_logged_and_hears_the_next_event(caplog: pytest.LogCaptureFixture) -> None:
     bus: Bus[Event] = Bus()
     seen: list[int] = []

@@ -11,8 +11,8 @@ import time
 import pytest
 
 from tests.support.virtual_time import VirtualClock
-from yagent.runtime.clock import Clock, Deadline, SystemClock
-from yagent.runtime.supervise import in_thread
+from yagent.runtime.clock import Clock, Deadline, SystemClock, breathe
+from yagent.runtime.supervise import in_thread, outside
 
 
 async def test_sleeping_an_hour_takes_no_real_time(clock: VirtualClock) -> None:
@@ -86,6 +86,37 @@ async def test_time_waits_for_a_server_on_the_same_loop(clock: VirtualClock) -> 
             assert await reader.readline() == b"HELLO\n"
         writer.close()
         await writer.wait_closed()
+
+
+async def test_time_waits_for_a_reply_that_is_counted_as_outside_work(clock: VirtualClock) -> None:
+    ours, theirs = socket.socketpair()
+    ours.settimeout(0)
+
+    def answer_late() -> None:
+        threading.Event().wait(0.1)
+        theirs.send(b"at last")
+
+    server = threading.Thread(target=answer_late)
+    with outside("a server in its own thread"):
+        server.start()
+        async with clock.timeout(60):
+            assert await asyncio.get_running_loop().sock_recv(ours, 100) == b"at last"
+    server.join()
+    ours.close()
+    theirs.close()
+
+
+@pytest.mark.real_time
+async def test_the_system_clock_and_the_real_loop_are_one_scale() -> None:
+    clock = SystemClock()
+    assert abs(clock.now() - asyncio.get_running_loop().time()) < 1
+    with pytest.raises(TimeoutError):
+        async with clock.timeout(0.01):
+            await clock.sleep(30)
+    async with clock.timeout(0.0) as limit:
+        limit.reschedule(clock.now() + 30)
+        await breathe()
+    assert not limit.expired()
 
 
 def test_the_earlier_deadline_wins_and_none_is_never() -> None:

@@ -13,11 +13,13 @@ from collections import deque
 from collections.abc import Callable, Collection
 from typing import Any, ClassVar, Generic, Protocol, Self, TypeVar
 
+from yagent.runtime.clock import breathe
 from yagent.runtime.supervise import Domain, DomainClosedError, Handle
 
 logger = logging.getLogger(__name__)
 
 CAPACITY = 1000
+BREATH = 64  # events taken in a row before other tasks get their turn
 
 
 class EventPayload(Protocol):
@@ -63,6 +65,7 @@ class Subscription(Generic[E]):
         self._arrived = asyncio.Event()
         self._closed = False
         self._dropped_told = 0
+        self._taken = 0
 
     @property
     def closed(self) -> bool:
@@ -102,6 +105,9 @@ class Subscription(Generic[E]):
         return self
 
     async def __anext__(self) -> E:
+        self._taken += 1
+        if self._taken % BREATH == 0:
+            await breathe()
         while not self._queue:
             if self._closed:
                 raise StopAsyncIteration

@@ -63,6 +63,11 @@ class Deadline:
         return other if self.expires_at is None or other.expires_at < self.expires_at else self
 
 
+async def breathe() -> None:
+    """Let other tasks run once, without any time passing; for loops that might otherwise keep the event loop for long."""
+    await asyncio.sleep(0)
+
+
 class SystemClock:
     """The real clock."""
 
