@@ -1,0 +1,103 @@
+"""What a run is doing, as a live tree of agents on a terminal: one line an agent, with what it does now."""
+
+from dataclasses import dataclass, field
+
+from rich.console import Console
+from rich.live import Live
+from rich.text import Text
+from rich.tree import Tree
+
+from yagent.apps.cli.progress import PlainProgress, describe, one_line, subject_of
+from yagent.protocol.events import (
+    DelegationEnded,
+    DelegationStarted,
+    Event,
+    LlmCallEnd,
+    LlmCallStart,
+    ThinklinkEntry,
+    ToolCallResult,
+    ToolCallStart,
+    UserHelpNeeded,
+    UserHelpResponse,
+)
+
+FRAMES_PER_SECOND = 8
+
+
+@dataclass(slots=True)
+class _Agent:
+    name: str
+    doing: str = ""
+    step: int = 0
+    state: str = "●"
+    children: list["_Agent"] = field(default_factory=list)
+
+
+class LiveProgress:
+    """Draws the tree in place; lines worth keeping (warnings, retries) scroll above it. Asks take the terminal for themselves meanwhile."""
+
+    def __init__(self) -> None:
+        self._console = Console(stderr=True, highlight=False, markup=False, emoji=False)
+        self._director = _Agent("Director")
+        self._agents: dict[str, _Agent] = {"": self._director}
+        self._calls: dict[str, str] = {}
+        self._live = Live(console=self._console, refresh_per_second=FRAMES_PER_SECOND, transient=True, get_renderable=self._tree)
+        self._plain = PlainProgress(lambda line: self._console.print(Text(line)))
+        self._shown = False
+
+    def show(self, event: Event) -> None:
+        """Draw one event."""
+        if not self._shown:
+            self._live.start()
+            self._shown = True
+        match event.payload:
+            case UserHelpNeeded():
+                self._live.stop()
+            case UserHelpResponse():
+                self._live.start()
+            case _:
+                self._change(event)
+
+    def close(self) -> None:
+        """Leave the terminal as it was."""
+        if self._shown:
+            self._live.stop()
+
+    def _change(self, event: Event) -> None:
+        agent = self._agents.get(event.delegation_id or "", self._director)
+        payload = event.payload
+        match payload:
+            case DelegationStarted():
+                child = _Agent(payload.agent, one_line(payload.task, 80))
+                self._agents[payload.delegation_id] = child
+                self._agents.get(payload.parent_delegation_id or "", self._director).children.append(child)
+            case DelegationEnded():
+                agent.state = "✓" if payload.status == "ok" else "✗"
+                agent.doing = f"{payload.status} · {payload.duration_ms / 1000:.0f} s"
+            case LlmCallStart():
+                agent.step = payload.call_no
+                agent.doing = agent.doing or "thinks"
+            case LlmCallEnd() | ToolCallResult():
+                self._calls.pop(getattr(payload, "call_id", ""), None)
+            case ToolCallStart():
+                agent.doing = subject_of(payload)
+            case ThinklinkEntry():
+                agent.doing = one_line(payload.step or payload.goal or agent.doing)
+            case _:
+                line = describe(event, self._calls)
+                if line:
+                    self._console.print(Text(line))
+
+    def _tree(self) -> Tree:
+        tree = Tree(_label(self._director))
+        _grow(tree, self._director)
+        return tree
+
+
+def _label(agent: _Agent) -> Text:
+    return Text(f"{agent.state} {agent.name}  step {agent.step}  {agent.doing}", no_wrap=True, overflow="ellipsis")
+
+
+def _grow(tree: Tree, agent: _Agent) -> None:
+    for child in agent.children:
+        _grow(tree.add(_label(child)), child)

@@ -1,0 +1,39 @@
+"""The command line: parse, then call. One module per command; a command only turns options into a request."""
+
+import sys
+from collections.abc import Sequence
+from typing import NoReturn
+
+from yagent.apps.cli.application import application
+from yagent.apps.cli.progress import write_to_standard_error
+from yagent.apps.cli.standard_output import open_standard_descriptors
+from yagent.errors import YagentError
+from yagent.protocol.stop import INTERRUPTED
+from yagent.protocol.visible import visible
+
+PROMPT_OPTIONS = ("-p", "--prompt")
+
+
+def main(arguments: Sequence[str] | None = None) -> NoReturn:
+    """Run the command line of the process (or `arguments`) and exit with its code."""
+    open_standard_descriptors()
+    try:
+        code = application()(normalised(sys.argv[1:] if arguments is None else arguments), standalone_mode=True)
+    except YagentError as failure:
+        for line in str(failure).splitlines():
+            write_to_standard_error(f"yagent: {visible(line)}")
+        code = failure.exit_code
+    except KeyboardInterrupt:
+        code = INTERRUPTED
+    sys.exit(code)
+
+
+def normalised(arguments: Sequence[str]) -> list[str]:
+    """`-p -- TEXT` means that TEXT is the prompt whatever it begins with; the parser would take `--` itself for it."""
+    found = list(arguments)
+    for index in range(len(found) - 2):
+        if found[index] in PROMPT_OPTIONS and found[index + 1] == "--":
+            return [*found[:index], f"--prompt={found[index + 2]}", *found[index + 3 :]]
+        if found[index] == "--":
+            break
+    return found

@@ -1,0 +1,167 @@
+"""One task from a script or a shell: run it, show what happens, deliver the answer, end honestly."""
+
+import asyncio
+import os
+import signal
+from collections.abc import AsyncIterator, Callable
+from contextlib import AsyncExitStack
+from dataclasses import dataclass
+from typing import Literal, Protocol, TypeAlias
+
+from yagent.apps.cli import outcome
+from yagent.apps.cli.progress import PlainProgress, write_to_standard_error
+from yagent.apps.cli.standard_output import OutputClosed, StandardOutput
+from yagent.apps.cli.terminal_asks import TerminalAsks
+from yagent.protocol.asks import Ask
+from yagent.protocol.client import Client
+from yagent.protocol.event_json import to_json_line
+from yagent.protocol.events import Event, UserHelpNeeded
+from yagent.protocol.ids import AgentIdentity
+from yagent.protocol.ops import AnswerAsk, Shutdown, StartTask, StopTask
+from yagent.protocol.result import TaskResult
+from yagent.protocol.stop import INTERRUPTED, PIPE_CLOSED, TERMINATED, strongest
+from yagent.runtime.supervise import Domain
+
+OutputFormat: TypeAlias = Literal["text", "json", "stream-json"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OneShot:
+    """What the command line asked for. `terminal` is a descriptor on which somebody can answer, None when nobody can."""
+
+    prompt: str
+    output: OutputFormat = "text"
+    quiet: bool = False
+    terminal: int | None = None
+
+
+class Progress(Protocol):
+    """Draws events."""
+
+    def show(self, event: Event) -> None:
+        """Draw one."""
+        ...
+
+    def close(self) -> None:
+        """Leave the terminal as it was."""
+        ...
+
+
+async def run_one_shot(client: Client, run: OneShot, kill: Callable[[], None]) -> int:
+    """Carry out the run and return the exit code of the process. `kill` ends all child processes at once, for a second signal."""
+    out = StandardOutput()
+    async with AsyncExitStack() as stack:
+        domain = await stack.enter_async_context(Domain("one-shot"))
+        interruption = _Interruption(lambda: domain.go("stop", _stop(client)), kill)
+        interruption.install()
+        stack.callback(out.watch(interruption.output_closed))
+        faces = _Faces(client, run, out, domain)
+        events = client.events()
+        watching = domain.go("events", faces.watch(events, interruption.output_closed))
+        result = await client.submit(StartTask(run.prompt))
+        await client.submit(Shutdown())
+        await watching
+        faces.close()
+        if result is None:
+            raise AssertionError("a task that was started has a result")
+        return _deliver(run, out, result, interruption.exit_code)
+
+
+async def _stop(client: Client) -> None:
+    await client.submit(StopTask(reason="interrupted"))
+
+
+def _deliver(run: OneShot, out: StandardOutput, result: TaskResult, signal_code: int | None) -> int:
+    """Write the answer; the exit code."""
+    if signal_code == PIPE_CLOSED:
+        return PIPE_CLOSED
+    code = result.exit_code if signal_code is None else strongest((signal_code, result.exit_code))
+    writers = {"json": outcome.as_json, "stream-json": outcome.as_last_line, "text": outcome.as_text}
+    try:
+        out.write(writers[run.output](result))
+    except OutputClosed:
+        return PIPE_CLOSED
+    for line in outcome.account(result, quiet=run.quiet):
+        write_to_standard_error(line)
+    return code
+
+
+class _Interruption:
+    """Signals of a run: the first ends it in order, a second one at once."""
+
+    def __init__(self, stop: Callable[[], object], kill: Callable[[], None]) -> None:
+        self.exit_code: int | None = None
+        self._stop = stop
+        self._kill = kill
+
+    def install(self) -> None:
+        loop = asyncio.get_running_loop()
+        for number, code in ((signal.SIGINT, INTERRUPTED), (signal.SIGTERM, TERMINATED), (signal.SIGHUP, TERMINATED)):
+            loop.add_signal_handler(number, self._arrived, code)
+
+    def output_closed(self) -> None:
+        """The reader of our output went away: nobody wants what we do."""
+        if self.exit_code is None:
+            self.exit_code = PIPE_CLOSED
+            self._stop()
+
+    def _arrived(self, code: int) -> None:
+        if self.exit_code in (INTERRUPTED, TERMINATED):
+            self._kill()
+            os._exit(code)
+        self.exit_code = code
+        self._stop()
+
+
+class _Faces:
+    """What of the events of a run people and programs see, and the asks they answer."""
+
+    def __init__(self, client: Client, run: OneShot, out: StandardOutput, domain: Domain) -> None:
+        self._client = client
+        self._run = run
+        self._out = out
+        self._domain = domain
+        self._progress = None if run.quiet else _progress()
+        self._asks = None if run.terminal is None else TerminalAsks(run.terminal)
+
+    async def watch(self, events: AsyncIterator[Event], output_closed: Callable[[], None]) -> None:
+        """Draw and write events until the stream ends."""
+        async for event in events:
+            if self._progress is not None:
+                self._progress.show(event)
+            if isinstance(event.payload, UserHelpNeeded) and self._asks is not None:
+                self._domain.go("ask", self._answer(self._asks, event.payload))
+            if self._run.output == "stream-json":
+                try:
+                    self._out.write(f"{to_json_line(event)}\n")
+                except OutputClosed:
+                    output_closed()
+                    return
+
+    def close(self) -> None:
+        """Leave the terminal as it was."""
+        if self._progress is not None:
+            self._progress.close()
+
+    async def _answer(self, asks: TerminalAsks, needed: UserHelpNeeded) -> None:
+        ask = Ask(
+            id=needed.request_id,
+            kind=needed.kind,
+            origin=AgentIdentity(needed.origin.lower()),
+            prompt=needed.prompt,
+            subject=needed.subject,
+            reasons=needed.reasons,
+            options=needed.options,
+            offers=needed.offers,
+            tool=needed.tool,
+        )
+        await self._client.submit(AnswerAsk(needed.request_id, await asks.answer(ask)))
+
+
+def _progress() -> Progress:
+    """A live tree on a terminal that can draw one, plain lines elsewhere."""
+    if os.isatty(2) and os.environ.get("TERM", "dumb") != "dumb":
+        from yagent.apps.cli.live_progress import LiveProgress
+
+        return LiveProgress()
+    return PlainProgress()

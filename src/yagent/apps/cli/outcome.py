@@ -1,0 +1,65 @@
+"""The result of a one-shot run in the three formats of `--output` (docs/headless.md has their schemas)."""
+
+import json
+from dataclasses import asdict
+from typing import Any
+
+from yagent.protocol.result import TaskResult
+from yagent.protocol.visible import visible
+
+FIELDS = (
+    "answer",
+    "status",
+    "verification",
+    "stop_reason",
+    "exit_code",
+    "session",
+    "usage",
+    "cost",
+    "files_changed",
+    "delegations",
+    "denied",
+    "warnings",
+)
+
+
+def as_data(result: TaskResult) -> dict[str, Any]:
+    """The document of `--output json`; unknown usage and cost are null."""
+    data = asdict(result)
+    document = {name: data[name] for name in FIELDS}
+    if result.error:
+        document["error"] = result.error
+    return document
+
+
+def as_json(result: TaskResult) -> str:
+    """One JSON document and a line end."""
+    return json.dumps(as_data(result), ensure_ascii=False) + "\n"
+
+
+def as_last_line(result: TaskResult) -> str:
+    """The last line of `--output stream-json`."""
+    return json.dumps({"type": "result", **as_data(result)}, ensure_ascii=False) + "\n"
+
+
+def as_text(result: TaskResult) -> str:
+    """The answer alone; nothing when there is none."""
+    answer = result.answer
+    return answer if not answer or answer.endswith("\n") else f"{answer}\n"
+
+
+def account(result: TaskResult, *, quiet: bool = False) -> list[str]:
+    """What a person reading standard error has to know beside the answer; with `quiet` only why there is none."""
+    lines = []
+    if result.error:
+        lines.append(f"yagent: {result.error}")
+    elif result.exit_code and not quiet:
+        lines.append(f"yagent: the task ended early ({result.stop_reason.value}).")
+    if quiet:
+        return lines
+    lines += [f"yagent: denied: {denied.tool} {denied.subject} ({_whose(denied.answered_by)})" for denied in result.denied]
+    return [visible(line) for line in [*lines, *(f"yagent: {warning}" for warning in result.warnings)]]
+
+
+def _whose(answered_by: str) -> str:
+    return "by you" if answered_by == "user" else "nobody could be asked; see --allow and -y"

@@ -1,0 +1,123 @@
+"""What a run is doing, as plain lines on standard error: one for each thing worth knowing, none for every token."""
+
+import json
+import os
+from collections.abc import Callable
+
+from yagent.protocol.events import (
+    ContextLoaded,
+    DelegationEnded,
+    DelegationStarted,
+    Event,
+    LlmRetry,
+    ThinklinkEntry,
+    ToolCallResult,
+    ToolCallStart,
+    UserHelpResponse,
+    WarningIssued,
+)
+from yagent.protocol.visible import visible
+
+WIDTH = 160  # characters of a progress line
+Write = Callable[[str], None]
+
+
+def write_to_standard_error(text: str) -> None:
+    """Write a line; a closed standard error is nobody's loss."""
+    try:
+        os.write(2, f"{text}\n".encode("utf-8", "backslashreplace"))
+    except OSError:
+        return
+
+
+def one_line(text: str, width: int = WIDTH) -> str:
+    """Foreign text as one harmless line of at most `width` characters."""
+    flat = visible(" ".join(text.split()))
+    return flat if len(flat) <= width else f"{flat[: width - 1]}…"
+
+
+class Depths:
+    """How deep each delegation is nested."""
+
+    def __init__(self) -> None:
+        self._depths: dict[str, int] = {}
+
+    def started(self, delegation: str, parent: str | None) -> None:
+        self._depths[delegation] = self._depths.get(parent or "", 0) + 1
+
+    def of(self, delegation: str | None) -> int:
+        return self._depths.get(delegation or "", 0)
+
+
+class PlainProgress:
+    """Lines for a pipe or a log."""
+
+    def __init__(self, write: Write = write_to_standard_error) -> None:
+        self._write = write
+        self._depths = Depths()
+        self._calls: dict[str, str] = {}
+
+    def show(self, event: Event) -> None:
+        """Draw one event."""
+        payload = event.payload
+        if isinstance(payload, DelegationStarted):
+            self._depths.started(payload.delegation_id, payload.parent_delegation_id)
+        line = describe(event, self._calls)
+        if line:
+            self._write(f"{'  ' * self._depths.of(event.delegation_id)}{line}")
+
+    def close(self) -> None:
+        """Nothing is held back."""
+
+
+def describe(event: Event, calls: dict[str, str]) -> str:
+    """One event in one line, "" for those that need none. `calls` remembers what running calls were about."""
+    payload = event.payload
+    match payload:
+        case DelegationStarted():
+            return f"▸ {payload.agent}: {one_line(payload.task)}"
+        case DelegationEnded():
+            seconds = payload.duration_ms / 1000
+            return f"{'✓' if payload.status == 'ok' else '✗'} {payload.agent}: {payload.status}, {payload.steps} steps, {seconds:.1f} s"
+        case ToolCallStart():
+            calls[payload.call_id] = subject_of(payload)
+            return ""
+        case ToolCallResult():
+            return _result(payload, calls.pop(payload.call_id, payload.name))
+        case ThinklinkEntry(kind="thought"):
+            return f"… {one_line(payload.step or payload.goal or '')}"
+        case LlmRetry():
+            return f"! {one_line(payload.reason)}; next try in {payload.delay_seconds:.0f} s"
+        case UserHelpResponse(answered_by="nobody"):
+            return "! an approval was denied: nobody could give it"
+        case ContextLoaded():
+            return f"· read {', '.join(payload.files)}"
+        case WarningIssued():
+            return f"! {one_line(payload.text, 400)}"
+        case _:
+            return ""
+
+
+def _result(payload: ToolCallResult, subject: str) -> str:
+    """Delegations have lines of their own."""
+    if payload.name.startswith("delegate_"):
+        return ""
+    return f"✓ {subject}" if payload.ok else f"✗ {subject}: {one_line(payload.text, 100)}"
+
+
+def subject_of(call: ToolCallStart) -> str:
+    """A call in few words: its tool and the argument that says most."""
+    return one_line(f"{call.name} {_telling_argument(call.arguments)}")
+
+
+def _telling_argument(arguments: str) -> str:
+    try:
+        values = json.loads(arguments)
+    except ValueError:
+        return arguments
+    if not isinstance(values, dict):
+        return arguments
+    for name in ("command", "path", "source", "pattern", "question", "task", "reason", "names", "prompt"):
+        if name in values:
+            return str(values[name])
+    return ""

@@ -1,0 +1,89 @@
+"""`yagent -p …`: one task. Without a prompt, and with nothing piped in, it says what there is."""
+
+import asyncio
+import os
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Literal
+
+import typer
+
+from yagent.apps.cli.one_shot import OneShot, run_one_shot
+from yagent.apps.cli.standard_input import PromptError, read_prompt
+from yagent.apps.cli.terminal_asks import open_terminal
+from yagent.config.values import duration_seconds
+from yagent.runtime.clock import SystemClock
+from yagent.session.build import open_session
+from yagent.session.request import RunFlags, SessionRequest
+
+Texts = list[str]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunOptions:
+    """The options of a run."""
+
+    prompt: Annotated[str | None, typer.Option("-p", "--prompt", metavar="TEXT", help="The task; - reads it from standard input.")] = None
+    taskfile: Annotated[Path | None, typer.Option("-f", "--taskfile", metavar="FILE", help="Read the task from a file.")] = None
+    model: Annotated[str | None, typer.Option("-m", "--model", metavar="NAME", help="The model to use.")] = None
+    provider: Annotated[str | None, typer.Option(metavar="NAME", help="The provider to use.")] = None
+    output: Annotated[Literal["text", "json", "stream-json"], typer.Option(help="What standard output carries.")] = "text"
+    quiet: Annotated[bool, typer.Option("--quiet", help="No progress on standard error.")] = False
+    yolo: Annotated[bool, typer.Option("-y", "--yolo", help="Do not ask for what stays inside the workspace.")] = False
+    full_yolo: Annotated[bool, typer.Option("-Y", "--full-yolo", help="Ask for nothing at all.")] = False
+    allow: Annotated[Texts | None, typer.Option(metavar="RULE", help="Allow, for example 'shell(pytest *)'. Repeatable.")] = None
+    ask: Annotated[Texts | None, typer.Option(metavar="RULE", help="Ask for what would be allowed. Repeatable.")] = None
+    deny: Annotated[Texts | None, typer.Option(metavar="RULE", help="Deny, whatever else allows it. Repeatable.")] = None
+    pass_env: Annotated[Texts | None, typer.Option(metavar="NAME", help="Let commands see this variable. Repeatable.")] = None
+    max_steps: Annotated[int | None, typer.Option(metavar="N", min=1, help="Model calls of one agent at most.")] = None
+    max_cost: Annotated[float | None, typer.Option(metavar="USD", min=0, help="What the task may cost.")] = None
+    timeout: Annotated[str | None, typer.Option(metavar="TIME", help="What the task may take: 90s, 20m, 2h.")] = None
+    disable_agents: Annotated[Texts | None, typer.Option("-d", "--disable-agents", metavar="NAMES", help="Agents not to use.")] = None
+    config: Annotated[Path | None, typer.Option("-c", "--config", metavar="FILE", help="Use exactly this configuration file.")] = None
+    version: Annotated[bool, typer.Option("-V", "--version", help="Print the version.")] = False
+
+
+def command(context: typer.Context, options: RunOptions) -> None:
+    """Run one task and print its answer. Exit codes: docs/headless.md."""
+    if context.invoked_subcommand is not None:
+        return
+    if options.prompt is None and options.taskfile is None and os.isatty(0):
+        raise PromptError('The full-screen interface is not part of this version yet. Give a task: yagent -p "…", or try: yagent demo')
+    prompt = read_prompt(options.prompt, options.taskfile)
+    terminal = open_terminal(os.environ)
+    raise SystemExit(asyncio.run(_run(prompt, options, terminal)))
+
+
+async def _run(prompt: str, options: RunOptions, terminal: int | None) -> int:
+    request = SessionRequest(
+        workspace=Path.cwd(), environ=dict(os.environ), config_path=options.config, flags=_flags(options), can_ask=terminal is not None
+    )
+    async with open_session(request, SystemClock()) as session:
+        run = OneShot(prompt=prompt, output=options.output, quiet=options.quiet, terminal=terminal)
+        return await run_one_shot(session, run, session.kill_processes)
+
+
+def _flags(options: RunOptions) -> RunFlags:
+    names = ",".join(options.disable_agents or ()).split(",")
+    return RunFlags(
+        model=options.model,
+        provider=options.provider,
+        mode="full-yolo" if options.full_yolo else "yolo" if options.yolo else None,
+        allow=tuple(options.allow or ()),
+        ask=tuple(options.ask or ()),
+        deny=tuple(options.deny or ()),
+        pass_env=tuple(options.pass_env or ()),
+        max_steps=options.max_steps,
+        max_cost=options.max_cost,
+        timeout=_seconds(options.timeout),
+        disabled_agents=frozenset(name.strip().lower() for name in names if name.strip()),
+    )
+
+
+def _seconds(text: str | None) -> float | None:
+    if text is None:
+        return None
+    try:
+        return duration_seconds(text) or None
+    except ValueError:
+        raise PromptError(f"--timeout {text} is no duration. Write it like 90s, 20m or 2h; 0 means no limit.") from None

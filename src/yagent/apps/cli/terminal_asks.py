@@ -1,0 +1,116 @@
+"""Asks of a one-shot run, answered on the controlling terminal.
+
+A person can answer when the terminal device opens, we are in its foreground, and `CI` is unset; standard input and output may be pipes all
+the same (`git diff | yagent -p …`). What was typed before a question appeared never answers it.
+"""
+
+import asyncio
+import os
+import termios
+from collections.abc import Mapping
+
+from yagent.protocol.asks import Answer, Ask, Offer
+from yagent.protocol.visible import has_hidden, visible
+
+TERMINAL = "/dev/tty"
+
+
+def open_terminal(environ: Mapping[str, str]) -> int | None:
+    """A descriptor of the terminal on which somebody can answer, None when nobody can."""
+    if environ.get("CI", ""):
+        return None
+    try:
+        descriptor = os.open(TERMINAL, os.O_RDWR | os.O_NOCTTY | os.O_CLOEXEC)
+    except OSError:
+        return None
+    try:
+        if os.tcgetpgrp(descriptor) == os.getpgrp():
+            return descriptor
+    except OSError:
+        pass
+    os.close(descriptor)
+    return None
+
+
+class TerminalAsks:
+    """Puts one ask at a time on the terminal."""
+
+    def __init__(self, descriptor: int) -> None:
+        self._descriptor = descriptor
+        self._turn = asyncio.Lock()
+
+    async def answer(self, ask: Ask, waiting: int = 0) -> Answer:
+        """Show the ask and wait for a valid answer. A closed terminal denies, and says that nobody answered."""
+        async with self._turn:
+            self._write(question(ask, waiting))
+            termios.tcflush(self._descriptor, termios.TCIFLUSH)
+            while True:
+                line = await self._line()
+                if line is None:
+                    return Answer(granted=False, answered_by="nobody")
+                answer = interpret(ask, line.strip())
+                if answer is not None:
+                    return answer
+                self._write("Please choose one of the letters or numbers shown: ")
+
+    def _write(self, text: str) -> None:
+        data = memoryview(text.encode("utf-8", "backslashreplace"))
+        while data:
+            data = data[os.write(self._descriptor, data) :]
+
+    async def _line(self) -> str | None:
+        """One line as the terminal hands it over; None when it is gone or at its end."""
+        loop = asyncio.get_running_loop()
+        ready: asyncio.Future[None] = loop.create_future()
+        loop.add_reader(self._descriptor, lambda: ready.done() or ready.set_result(None))
+        try:
+            await ready
+            data = os.read(self._descriptor, 65536)
+        except OSError:
+            return None
+        finally:
+            loop.remove_reader(self._descriptor)
+        return data.decode("utf-8", "replace") if data else None
+
+
+def question(ask: Ask, waiting: int = 0) -> str:
+    """The whole question as text: who asks, exactly what would run, why it is asked, and the ways to answer."""
+    more = f" ({waiting} more waiting)" if waiting else ""
+    lines = ["", f"── {ask.origin.label} {'asks for permission' if ask.kind == 'approval' else 'asks'}{more} ──", visible(ask.prompt)]
+    if ask.subject:
+        lines += ["", *(f"  {line}" for line in visible(ask.subject).splitlines()), ""]
+        if has_hidden(ask.subject):
+            lines.append("! It holds hidden or misleading characters, shown above as escapes.")
+    lines += [f"- {visible(reason)}" for reason in ask.reasons]
+    lines.append(_choices(ask))
+    return "\n".join(lines)
+
+
+def _choices(ask: Ask) -> str:
+    if ask.kind == "input":
+        return "Your answer: "
+    if ask.kind == "confirm":
+        return "[y] yes  [n] no: "
+    if ask.kind == "select":
+        return "\n".join([*(f"[{number}] {visible(option)}" for number, option in enumerate(ask.options, 1)), "Number: "])
+    letters = {"once": "y", "session": "s", "project": "p"}
+    names = {"once": "yes, once", "session": "yes, this session", "project": "yes, in this project"}
+    ways = [f"[{letters[offer.scope]}] {names[offer.scope]}" + (f": {visible(offer.rule)}" if offer.rule else "") for offer in ask.offers]
+    return "\n".join([*ways, "[n] no   [n because …] no, and say why: "])
+
+
+def interpret(ask: Ask, line: str) -> Answer | None:
+    """The answer a line stands for; None when it is none of those offered."""
+    if ask.kind == "input":
+        return Answer(granted=True, text=line) if line else None
+    if ask.kind == "select":
+        chosen = int(line) if line.isascii() and line.isdigit() else 0
+        return Answer(granted=True, text=ask.options[chosen - 1]) if 1 <= chosen <= len(ask.options) else None
+    word, _, rest = line.partition(" ")
+    if word.lower() in ("n", "no"):
+        return Answer(granted=False, text=rest.removeprefix("because").strip())
+    if ask.kind == "confirm":
+        return Answer(granted=True, text="yes") if word.lower() in ("y", "yes") else None
+    offers: dict[str, Offer] = {{"once": "y", "session": "s", "project": "p"}[offer.scope]: offer for offer in ask.offers}
+    offer = offers.get(word.lower()[:1]) if word.lower() in ("y", "yes", "s", "p") else None
+    return None if offer is None else Answer(granted=True, offer=offer)

@@ -1,0 +1,1 @@
+"""The composition root: builds everything once, owns its lifetime, turns ops into runs."""

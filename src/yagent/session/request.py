@@ -1,0 +1,33 @@
+"""What a session is asked to be: everything that comes from outside the process, as data."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunFlags:
+    """The options of a run. None and empty mean "not given"; the config then decides. Times are in seconds, cost in US dollars."""
+
+    model: str | None = None
+    provider: str | None = None
+    mode: str | None = None  # "yolo" or "full-yolo"
+    allow: tuple[str, ...] = ()
+    ask: tuple[str, ...] = ()
+    deny: tuple[str, ...] = ()
+    pass_env: tuple[str, ...] = ()
+    max_steps: int | None = None
+    max_cost: float | None = None
+    timeout: float | None = None
+    disabled_agents: frozenset[str] = frozenset()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SessionRequest:
+    """Where a session works and with what. `can_ask`: somebody can answer questions; without it every ask is denied at once."""
+
+    workspace: Path
+    environ: Mapping[str, str]
+    config_path: Path | None = None
+    flags: RunFlags = field(default_factory=RunFlags)
+    can_ask: bool = False
