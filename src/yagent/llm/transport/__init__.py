@@ -1,0 +1,1 @@
+"""Who carries the bytes: the only package that knows an HTTP library."""

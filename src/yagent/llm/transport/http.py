@@ -1,0 +1,267 @@
+"""The one factory of HTTP clients: connections are kept, proxies and certificates are chosen once, silence is measured by the clock.
+
+The library's client is left out: its transports alone give no cookies, no redirects and no reading of the environment behind our back.
+"""
+
+import re
+import ssl
+import zlib
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from types import TracebackType
+from typing import Self
+from urllib.parse import urlsplit
+
+import httpx2
+
+from yagent._version import VERSION
+from yagent.llm.engine import ModelConfigurationError, ModelGaveUp, TransientModelError
+from yagent.llm.transport.failures import TRANSPORT_ERRORS, Place, stalled, translate
+from yagent.llm.transport.routes import Certificates, Route, masked, route
+from yagent.runtime.clock import Clock
+
+BLOCK_BYTES = 256 * 1024
+ERROR_BODY_BYTES = 64 * 1024
+REPLY_BYTES = 256 * 1024 * 1024
+_HEADER_VALUE = re.compile(r"(?:[!-~](?:[ \t!-~]*[!-~])?)?")
+_REDIRECTS = {301, 302, 303, 307, 308}
+_INFLATE = {"gzip": 16 + zlib.MAX_WBITS, "x-gzip": 16 + zlib.MAX_WBITS, "deflate": zlib.MAX_WBITS}
+
+
+@dataclass(frozen=True, slots=True)
+class HttpSettings:
+    """How the network is used. `environ` is where proxy and certificate variables are read; times in seconds, None for no limit.
+
+    `keep_alive` is below the minute after which common balancers drop idle connections without a word. Source: decisions, "Timers" and
+    "End of a stream".
+    """
+
+    ca_file: str = ""
+    environ: Mapping[str, str] = field(default_factory=dict)
+    connect_timeout: float = 30.0
+    header_timeout: float | None = 120.0
+    chunk_timeout: float | None = 180.0
+    drain_timeout: float = 0.1
+    keep_alive: float = 55.0
+
+
+@dataclass(frozen=True, slots=True)
+class HttpRequest:
+    """A request whose body comes in pieces that are sent as they are. `headers` carry the credentials and are never shown."""
+
+    method: str
+    url: str
+    headers: Mapping[str, str] = field(default_factory=dict, repr=False)
+    body: Sequence[bytes] = field(default=(), repr=False)
+
+
+class HttpReply:
+    """A reply whose header has arrived. Header names are lower case."""
+
+    def __init__(self, response: httpx2.Response, place: Place, settings: HttpSettings, clock: Clock) -> None:
+        self.status = response.status_code
+        self.headers: Mapping[str, str] = {name.lower(): value for name, value in response.headers.items()}
+        self._chunks = _body_of(response)
+        self._place = place
+        self._settings = settings
+        self._clock = clock
+        self._inflate = _inflater(self.headers.get("content-encoding", ""), place)
+        self._received = 0
+
+    @property
+    def is_event_stream(self) -> bool:
+        """Whether the server calls the body server-sent events."""
+        return self.headers.get("content-type", "").lower().startswith("text/event-stream")
+
+    async def read(self) -> bytes:
+        """The next bytes of the body, decompressed; b"" at its end.
+
+        Raises:
+            TransientModelError: nothing came for `chunk_timeout`, or the connection broke.
+            ModelGaveUp: the body is larger than any reply can be.
+        """
+        try:
+            async with self._clock.timeout(self._settings.chunk_timeout):
+                data = await self._next()
+        except TimeoutError as error:
+            raise stalled(self._place, self._settings.chunk_timeout, "part of the reply") from error
+        except (*TRANSPORT_ERRORS, zlib.error) as error:
+            raise translate(error, self._place) from error
+        self._received += len(data)
+        if self._received > REPLY_BYTES:
+            raise ModelGaveUp(f"The reply of {self._place.shown} is larger than {REPLY_BYTES // 2**20} MiB; it cannot be used.")
+        return data
+
+    async def read_some(self, limit: int = ERROR_BODY_BYTES) -> bytes:
+        """Up to `limit` bytes of the body: what arrived before it ended, broke or went silent. For replies that only explain."""
+        parts, size = [], 0
+        try:
+            while size < limit and (data := await self.read()):
+                parts.append(data)
+                size += len(data)
+        except TransientModelError:
+            pass  # the status is the news; a lost rest of its explanation is not
+        return b"".join(parts)[:limit]
+
+    async def drain(self) -> None:
+        """After the protocol's end mark: read the HTTP end, so that the connection is kept; one that lingers is given up."""
+        try:
+            async with self._clock.timeout(self._settings.drain_timeout):
+                while await self._next():
+                    pass
+        except (TimeoutError, *TRANSPORT_ERRORS, zlib.error):
+            pass  # the reply is complete; only the connection is lost, and it is closed on leaving
+
+    async def _next(self) -> bytes:
+        while True:
+            if self._inflate is not None and self._inflate.unconsumed_tail:
+                return self._inflate.decompress(self._inflate.unconsumed_tail, BLOCK_BYTES)
+            raw = await anext(self._chunks, b"")
+            if self._inflate is None or not raw:
+                return raw
+            if data := self._inflate.decompress(raw, BLOCK_BYTES):
+                return data
+
+
+class HttpClients:
+    """All HTTP of a process. Use as `async with HttpClients(settings, clock) as clients`.
+
+    A connection that is free is used again; a new one is opened only when none is, so there are never more than requests in flight.
+    """
+
+    def __init__(self, settings: HttpSettings, clock: Clock) -> None:
+        self._settings = settings
+        self._clock = clock
+        self._transports: dict[Route, httpx2.AsyncHTTPTransport] = {}
+        self._certificates = Certificates.choose(settings.ca_file, settings.environ)
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        transports, self._transports = list(self._transports.values()), {}
+        for transport in transports:
+            await transport.aclose()
+
+    @asynccontextmanager
+    async def send(self, request: HttpRequest) -> AsyncIterator[HttpReply]:
+        """Send a request; the block has the reply. Leaving the block closes the connection unless the body was read to its end.
+
+        Raises:
+            TransientModelError: no connection, a lost one, or no header for `header_timeout` after the last bytes were taken.
+            ModelConfigurationError: address, proxy, certificates or headers cannot work, or the server sends elsewhere.
+        """
+        origin = _origin(request.url)
+        way = route(request.url, self._settings.environ)
+        place = Place(origin, masked(way.proxy), self._certificates.shown)
+        response = await self._header(request, way, place)
+        try:
+            if response.status_code in _REDIRECTS:
+                raise _redirected(response, place)
+            yield HttpReply(response, place, self._settings, self._clock)
+        finally:
+            await response.aclose()
+
+    async def _header(self, request: HttpRequest, way: Route, place: Place) -> httpx2.Response:
+        limit = self._settings.header_timeout
+        try:
+            async with self._clock.timeout(limit) as timer:
+                body = _Body(request.body, lambda: timer.reschedule(self._clock.deadline(limit).expires_at))
+                return await self._transport(way).handle_async_request(_wire_request(request, body, self._settings))
+        except TimeoutError as error:
+            raise stalled(place, limit, "answer") from error
+        except TRANSPORT_ERRORS as error:
+            raise translate(error, place) from error
+
+    def _transport(self, way: Route) -> httpx2.AsyncHTTPTransport:
+        found = self._transports.get(way)
+        if found is None:
+            limits = httpx2.Limits(max_connections=None, max_keepalive_connections=None, keepalive_expiry=self._settings.keep_alive)
+            found = httpx2.AsyncHTTPTransport(
+                verify=self._context(way), trust_env=False, limits=limits, proxy=httpx2.Proxy(way.proxy) if way.proxy else None
+            )
+            self._transports[way] = found
+        return found
+
+    def _context(self, way: Route) -> ssl.SSLContext:
+        if way.secure or way.proxy.startswith("https:"):
+            return self._certificates.context()
+        # Plain http needs no certificates; a context that trusts nobody costs nothing to build.
+        return ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+
+
+class _Body(httpx2.AsyncByteStream):
+    """The pieces of a body in blocks: few system calls, and no second copy that grows with the conversation."""
+
+    def __init__(self, pieces: Sequence[bytes], taken: Callable[[], None]) -> None:
+        self._pieces = pieces
+        self._taken = taken
+
+    async def __aiter__(self) -> AsyncIterator[bytes]:
+        block: list[bytes] = []
+        size = 0
+        for piece in self._pieces:
+            block.append(piece)
+            size += len(piece)
+            if size >= BLOCK_BYTES:
+                yield b"".join(block)
+                self._taken()
+                block, size = [], 0
+        if block:
+            yield b"".join(block)
+            self._taken()
+
+
+def _wire_request(request: HttpRequest, body: _Body, settings: HttpSettings) -> httpx2.Request:
+    url = httpx2.URL(request.url)
+    headers = {
+        "host": url.netloc.decode("ascii"),
+        "user-agent": f"yagent/{VERSION}",
+        "accept-encoding": "identity",
+        **request.headers,
+    }
+    for name, value in headers.items():
+        if not _HEADER_VALUE.fullmatch(value):
+            # The library's own error would quote the value, which may be the key.
+            raise ModelConfigurationError(f"The header {name!r} has characters HTTP does not allow: set it anew, as plain text.")
+    if request.method != "GET":
+        headers["content-length"] = str(sum(map(len, request.body)))
+    extensions = {"timeout": {"connect": settings.connect_timeout}}
+    return httpx2.Request(request.method, url, headers=headers, stream=body, extensions=extensions)
+
+
+def _body_of(response: httpx2.Response) -> AsyncIterator[bytes]:
+    assert isinstance(response.stream, httpx2.AsyncByteStream)
+    return aiter(response.stream)
+
+
+def _inflater(encoding: str, place: Place) -> "zlib._Decompress | None":
+    """For servers that compress although `identity` was asked for."""
+    encoding = encoding.strip().lower()
+    if encoding in {"", "identity"}:
+        return None
+    if encoding not in _INFLATE:
+        raise ModelGaveUp(f"{place.shown} compressed its reply as {encoding!r} although nobody asked; it cannot be read.")
+    return zlib.decompressobj(_INFLATE[encoding])
+
+
+def _redirected(response: httpx2.Response, place: Place) -> ModelConfigurationError:
+    """Following would hand the key to an address nobody configured."""
+    target = masked(response.headers.get("location", "another address"))
+    return ModelConfigurationError(
+        f"{place.shown} redirects to {target}: if that is right, make it the provider's base URL.", status=response.status_code
+    )
+
+
+def _origin(url: str) -> str:
+    """Scheme, host and port, without credentials."""
+    try:
+        parts = urlsplit(url)
+        port = f":{parts.port}" if parts.port else ""
+    except ValueError:
+        parts, port = urlsplit(""), ""
+    if parts.scheme not in {"http", "https"} or not parts.hostname:
+        raise ModelConfigurationError(f"{masked(url)!r} is not an address that can be called: the base URL begins with http:// or https://.")
+    host = f"[{parts.hostname}]" if ":" in parts.hostname else parts.hostname
+    return f"{parts.scheme}://{host}{port}"
