@@ -86,6 +86,7 @@ def write_bytes(path: Path, data: bytes, *, mode: int | None = 0o600, durable: b
             raise
     except OSError as error:
         if existing is None or error.errno not in CANNOT_REPLACE:
+            error.filename = str(path)  # not the temporary name, which means nothing to anybody
             raise
         _write_in_place(target, data, operations)
         return
