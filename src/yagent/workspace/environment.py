@@ -1,0 +1,79 @@
+"""The environment that commands get: the user's, without secrets, and set so that nothing asks, pages or paints."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+_SECRET_NAME = re.compile(
+    r"(?:^|_)(?:API_?KEYS?|ACCESS_?KEY(?:_ID)?|SECRETS?|SECRET_?KEY|PRIVATE_?KEY|TOKENS?|PASSW(?:OR)?D|PASSPHRASE|PASS|PWD|CREDENTIALS?|PAT)(?:_|$)"
+    r"|(?:APIKEY|TOKEN|SECRET|PASSWORD)$",
+    re.IGNORECASE,
+)
+_NOT_SECRET = frozenset({"PWD", "OLDPWD", "SSH_AUTH_SOCK", "GPG_AGENT_INFO", "XAUTHORITY", "TOKENIZERS_PARALLELISM", "SECRETS_DIR"})
+_SECRET_VALUE = re.compile(
+    r"(?:sk-|sk_live_|ghp_|gho_|ghs_|ghu_|github_pat_|glpat-|xox[abprs]-|AKIA|ASIA|AIza|hf_|npm_|pypi-)[A-Za-z0-9_\-]{12,}"
+    r"|-----BEGIN [A-Z ]*PRIVATE KEY-----"
+)
+_PATH_SUFFIXES = ("_FILE", "_PATH", "_DIR", "_HELPER", "_SOCK", "_URL", "_PROGRAM")
+
+_QUIET = {
+    "PAGER": "cat",
+    "GIT_PAGER": "cat",
+    "MANPAGER": "cat",
+    "SYSTEMD_PAGER": "cat",
+    "BAT_PAGER": "cat",
+    "DELTA_PAGER": "cat",
+    "GH_PAGER": "cat",
+    "PSQL_PAGER": "cat",
+    "AWS_PAGER": "",
+    "GIT_TERMINAL_PROMPT": "0",
+    "GCM_INTERACTIVE": "never",
+    "SSH_ASKPASS_REQUIRE": "never",
+    "GIT_EDITOR": "true",
+    "EDITOR": "true",
+    "VISUAL": "true",
+    "TERM": "dumb",
+    "NO_COLOR": "1",
+    "DEBIAN_FRONTEND": "noninteractive",
+    "PIP_NO_INPUT": "1",
+    "PIP_DISABLE_PIP_VERSION_CHECK": "1",
+    "PYTHONUNBUFFERED": "1",
+    "GH_PROMPT_DISABLED": "1",
+    "COMPOSER_NO_INTERACTION": "1",
+    "HOMEBREW_NO_AUTO_UPDATE": "1",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class ChildEnvironment:
+    """An environment for commands, and the names of the variables that were kept from it."""
+
+    variables: Mapping[str, str]
+    removed: tuple[str, ...]
+
+
+def child_environment(
+    parent: Mapping[str, str], *, temporary: Path, pass_env: tuple[str, ...] = (), provider_keys: frozenset[str] = frozenset()
+) -> ChildEnvironment:
+    """Everything in `parent` except `provider_keys` and what looks like a secret by name or value; `pass_env` names exceptions.
+
+    Source: decisions, "Child environment".
+    """
+    removed = sorted(
+        name for name, value in parent.items() if name not in pass_env and (name in provider_keys or looks_secret(name, value))
+    )
+    variables = {name: value for name, value in parent.items() if name not in removed}
+    variables |= _QUIET | {"TMPDIR": str(temporary)}
+    return ChildEnvironment(variables, tuple(removed))
+
+
+def looks_secret(name: str, value: str) -> bool:
+    """Whether a variable holds a secret, judged by its name and by the shape of its value."""
+    if not value or name in _NOT_SECRET:
+        return False
+    if _SECRET_VALUE.search(value):
+        return True
+    return bool(_SECRET_NAME.search(name)) and not name.upper().endswith(_PATH_SUFFIXES) and value not in ("0", "1", "true", "false")

@@ -1,0 +1,75 @@
+"""What ends our commands when we are killed ourselves: a small shell that notices our end of a pipe closing."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+from yagent.workspace.processes import Child, ProcessError, Program, start
+
+_SHELL = "/bin/sh"
+# Reads "+ group" and "- group" lines; when they end, ends the groups still listed, and on Linux whatever carries the run's mark.
+_SCRIPT = r"""
+trap '' HUP INT TERM QUIT
+groups=
+while read -r what group; do
+  case $what in
+    +) groups="$groups $group" ;;
+    -) rest=
+       for one in $groups; do [ "$one" = "$group" ] || rest="$rest $one"; done
+       groups=$rest ;;
+  esac
+done
+[ -n "$groups" ] || exit 0
+end() {
+  for one in $groups; do kill "-$1" -- "-$one"; done
+  for file in $(grep -laF "$mark" /proc/[0-9]*/environ); do
+    number=${file#/proc/}
+    kill "-$1" "${number%/environ}"
+  done
+}
+end TERM
+sleep 1
+end KILL
+"""
+
+
+class Lifeline:
+    """Knows the process groups that must not outlive this program, even when it is killed without warning.
+
+    Without a shell on this system there is none, and `add` does nothing.
+    """
+
+    def __init__(self, mark: str, directory: Path) -> None:
+        self._mark = mark
+        self._directory = directory
+        self._watcher: Child | None = None
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        watcher, self._watcher = self._watcher, None
+        if watcher is not None:
+            watcher.kill()
+            await watcher.exited()
+            watcher.close()
+
+    async def add(self, group: int) -> None:
+        """End this group if we die."""
+        if self._watcher is None:
+            try:
+                self._watcher = await start(
+                    Program((_SHELL, "-c", f"mark={self._mark}{_SCRIPT}"), self._directory, {"PATH": "/usr/bin:/bin"}),
+                    output=lambda _: None,
+                    with_input=True,
+                )
+            except ProcessError:
+                return
+        self._watcher.write(f"+ {group}\n".encode())
+
+    def remove(self, group: int) -> None:
+        """This group has ended."""
+        if self._watcher is not None:
+            self._watcher.write(f"- {group}\n".encode())

@@ -1,0 +1,266 @@
+"""Command lines, run by bash in a session of their own, with bounded output and nothing left behind."""
+
+from __future__ import annotations
+
+import codecs
+import secrets
+import shutil
+import signal
+from collections.abc import Callable, Mapping
+from contextlib import AsyncExitStack
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+from yagent.errors import YagentError
+from yagent.runtime import atomic, supervise
+from yagent.runtime.clock import Clock
+from yagent.workspace.environment import ChildEnvironment, child_environment
+from yagent.workspace.lifeline import Lifeline
+from yagent.workspace.output import CappedLog, HeadAndTail
+from yagent.workspace.processes import Child, ProcessError, Program, Sink, end_tree, start
+
+MARK = "YAGENT_RUN"
+COMMAND_LIMIT = 100_000
+_DRAIN_QUIET = 0.15
+_DRAIN_LIMIT = 0.6
+_CLEANUP_LIMIT = 5.0
+
+
+class ShellError(YagentError):
+    """A command line could not be run; the text says why."""
+
+
+@dataclass(frozen=True, slots=True)
+class ShellSettings:
+    """`pass_env` names variables that commands get although they look secret, `provider_keys` those they never get otherwise.
+
+    `kept_output` is how many bytes of a command's output go into its result, `log_limit` how many are kept on disk.
+    """
+
+    pass_env: tuple[str, ...] = ()
+    provider_keys: frozenset[str] = frozenset()
+    kept_output: int = 32_000
+    log_limit: int = 50_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class ShellResult:
+    """What a command came to.
+
+    `exit_code` is as bash reports it (128 + n for a shell ended by signal n, which `signal` then names), None when it was ended by the
+    time limit. `output` is both streams in order; `omitted` bytes of it are left out, and `log` then has the whole text up to its limit.
+    `left_behind` names processes that were still running and were ended with the call. `duration` is in seconds.
+    """
+
+    exit_code: int | None
+    signal: str | None
+    output: str = field(repr=False)
+    omitted: int
+    log: Path | None
+    timed_out: bool
+    left_behind: tuple[str, ...]
+    directory: Path
+    duration: float
+    notes: tuple[str, ...]
+
+
+class Running:
+    """A started command line: its shell, and the mark by which its descendants are known."""
+
+    def __init__(self, child: Child, marker: str, on_ended: Callable[[], None]) -> None:
+        self.child = child
+        self._marker = marker
+        self._on_ended = on_ended
+
+    async def end(self, clock: Clock) -> tuple[str, ...]:
+        """End the shell and all it started; names of what was still running. Nothing more is heard from it."""
+        try:
+            return await end_tree(self.child.pid, self._marker, clock=clock)
+        finally:
+            self.child.close()
+            self._on_ended()
+
+
+class Shell:
+    """Runs command lines. `environment` is the user's own, `temporary` a private directory that commands get as TMPDIR.
+
+    Inside `async with`, what runs is also ended when this program is killed.
+    """
+
+    def __init__(self, *, clock: Clock, environment: Mapping[str, str], temporary: Path, settings: ShellSettings = ShellSettings()) -> None:
+        self.clock = clock
+        self.temporary = temporary
+        self.settings = settings
+        self._environment = environment
+        self._token = secrets.token_hex(8)
+        self._calls = 0
+        self._logs = 0
+        self._prepared: ChildEnvironment | None = None
+        self._lifeline: Lifeline | None = None
+        self._resources = AsyncExitStack()
+        self._unsaid: list[str] = []
+        self._program = ""
+
+    async def __aenter__(self) -> Self:
+        self._lifeline = await self._resources.enter_async_context(Lifeline(f"{MARK}={self._token}", Path("/")))
+        return self
+
+    async def __aexit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        self._lifeline = None
+        await self._resources.aclose()
+
+    async def run(
+        self, command: str, directory: Path, *, timeout: float = 180.0, on_output: Callable[[str], None] | None = None
+    ) -> ShellResult:
+        """Run a command line to its end, for at most `timeout` seconds; then it and all its descendants are ended.
+
+        Returns soon after the shell itself exits, whoever still holds its output; such processes are ended and named. `on_output` hears
+        the text as it comes. Nothing lasts from call to call: not the directory, not variables. Source: requirement D-36.
+
+        Raises:
+            ShellError: it could not be started.
+        """
+        started = self.clock.now()
+        output = HeadAndTail(self.settings.kept_output, self.new_log())
+        activity = _Activity(self.clock, output, on_output)
+        running = await self.launch(command, directory, activity.add)
+        try:
+            timed_out = await self._until_exit(running.child, timeout)
+            if not timed_out:
+                await activity.settled(running.child)
+        finally:
+            # A cancelled call, too, leaves nothing running.
+            left = await supervise.shielded(running.end(self.clock), timeout=_CLEANUP_LIMIT, clock=self.clock, name="end of a command")
+            output.log.close()
+        code, name = (None, None) if timed_out else as_bash_reports(running.child.returncode)
+        return ShellResult(
+            exit_code=code,
+            signal=name,
+            output=output.text(),
+            omitted=output.omitted,
+            log=output.log.path if output.log.size else None,
+            timed_out=timed_out,
+            left_behind=left,
+            directory=directory,
+            duration=self.clock.now() - started,
+            notes=self._remarks(),
+        )
+
+    async def launch(self, command: str, directory: Path, sink: Sink) -> Running:
+        """Start a command line whose output goes to `sink`. Whoever starts it ends it.
+
+        Raises:
+            ShellError: it could not be started.
+        """
+        if "\0" in command:
+            raise ShellError("the command holds a NUL character, which no command line can")
+        if len(command.encode("utf-8", "surrogateescape")) > COMMAND_LIMIT:
+            raise ShellError(f"the command is longer than {COMMAND_LIMIT} bytes; write it to a file and run that")
+        prepared = await self._prepare()
+        if not await supervise.in_thread(directory.is_dir):
+            raise ShellError(f"cannot run a command in {directory}: there is no such directory")
+        self._calls += 1
+        marker = f"{MARK}={self._token}-{self._calls}-"
+        variables = {**prepared.variables, "PWD": str(directory), MARK: marker.removeprefix(f"{MARK}=")}
+        arguments = (self._program, *(("--noprofile", "--norc") if self._program.endswith("bash") else ()), "-c", command)
+        try:
+            child = await start(Program(arguments, directory, variables), output=sink)
+        except ProcessError as error:
+            raise ShellError(str(error)) from error
+        try:
+            if self._lifeline is not None:
+                await self._lifeline.add(child.pid)
+        except BaseException:
+            child.kill()
+            child.close()
+            raise
+        return Running(child, marker, partial(self._ended, child.pid))
+
+    def new_log(self) -> CappedLog:
+        """A file for the next command's output; it exists once something is written to it."""
+        self._logs += 1
+        return CappedLog(self.temporary / "output" / f"{self._logs}.log", self.settings.log_limit)
+
+    def _ended(self, group: int) -> None:
+        if self._lifeline is not None:
+            self._lifeline.remove(group)
+
+    async def _until_exit(self, child: Child, timeout: float) -> bool:
+        """Whether the time limit came before the shell's exit."""
+        with supervise.outside(f"command {child.pid}"):
+            try:
+                async with self.clock.timeout(timeout):
+                    await child.exited()
+            except TimeoutError:
+                return True
+        return False
+
+    async def _prepare(self) -> ChildEnvironment:
+        if self._prepared is None:
+            await supervise.in_thread(atomic.make_private_directory, self.temporary)
+            prepared = child_environment(
+                self._environment, temporary=self.temporary, pass_env=self.settings.pass_env, provider_keys=self.settings.provider_keys
+            )
+            bash = shutil.which("bash", path=prepared.variables.get("PATH", "/usr/bin:/bin"))
+            self._program = bash or "/bin/sh"
+            if bash is None:
+                self._unsaid.append("there is no bash on this system; commands run with /bin/sh")
+            if prepared.removed:
+                names = ", ".join(prepared.removed)
+                self._unsaid.append(
+                    f"commands do not get these variables, which look secret: {names} (the user can allow them with --pass-env NAME)"
+                )
+            self._prepared = prepared
+        return self._prepared
+
+    def _remarks(self) -> tuple[str, ...]:
+        """What has to be said once."""
+        remarks, self._unsaid = tuple(self._unsaid), []
+        return remarks
+
+
+class _Activity:
+    """Passes output on, and knows when the last of it came."""
+
+    def __init__(self, clock: Clock, output: HeadAndTail, on_output: Callable[[str], None] | None) -> None:
+        self._clock = clock
+        self._output = output
+        self._on_output = on_output
+        self._decoder = codecs.getincrementaldecoder("utf-8")("replace")
+        self._last = clock.now()
+
+    def add(self, data: bytes) -> None:
+        """A sink."""
+        self._last = self._clock.now()
+        self._output.add(data)
+        if self._on_output is not None:
+            self._on_output(self._decoder.decode(data))
+
+    async def settled(self, child: Child) -> None:
+        """Wait for the rest of the output after the shell's exit: to its end, or until those who hold it open say nothing for a moment."""
+        end = self._clock.deadline(_DRAIN_LIMIT)
+        self._last = self._clock.now()
+        while not end.passed:
+            quiet = self._last + _DRAIN_QUIET - self._clock.now()
+            if quiet <= 0:
+                return
+            try:
+                async with self._clock.timeout(quiet):
+                    await child.drained()
+                return
+            except TimeoutError:
+                continue
+
+
+def as_bash_reports(returncode: int | None) -> tuple[int | None, str | None]:
+    """An exit code and the name of the signal behind it, from what the system reports (negative for a signal)."""
+    if returncode is None or returncode >= 0:
+        return returncode, None
+    try:
+        name = signal.Signals(-returncode).name
+    except ValueError:
+        name = f"signal {-returncode}"
+    return 128 - returncode, name
