@@ -176,7 +176,7 @@ class _Reader:
             self.notices.append(Notice(dotted, f"{place}: {what} has no effect yet in this version."))
             self.removed_inside(value, path)
         else:
-            self.unknown(path, known)
+            self.unknown(value, path, known)
 
     def removed_inside(self, value: object, path: tuple[str, ...]) -> None:
         for name, inner in value.items() if isinstance(value, dict) else ():
@@ -186,11 +186,15 @@ class _Reader:
             else:
                 self.removed_inside(inner, (*path, name))
 
-    def unknown(self, path: tuple[str, ...], known: set[str]) -> None:
+    def unknown(self, value: object, path: tuple[str, ...], known: set[str]) -> None:
         dotted = show_path(path)
         nearest = difflib.get_close_matches(path[-1], known, n=1, cutoff=0.6)
         guess = f" Did you mean {show_path((*path[:-1], nearest[0]))}?" if nearest else ""
-        if path[0] == "permissions" or nearest == ["permissions"] or path[-1] in _RULE_LISTS:
+        if (
+            "permissions" in (*path, *nearest)
+            or path[-1] in _RULE_LISTS
+            or (isinstance(value, dict) and not value.keys().isdisjoint(_RULE_LISTS))
+        ):
             self.refuse(f"{dotted} is not a setting, and a permission rule must not get lost.{guess}", path)
         self.notices.append(Notice(dotted, f"{self.place(path)}: {dotted} is not a setting and has no effect.{guess}"))
 

@@ -38,7 +38,7 @@ class Notice:
     text: str
 
     def __str__(self) -> str:
-        return self.text
+        return one_line(self.text)
 
 
 def one_line(text: str) -> str:

@@ -12,7 +12,7 @@ from yagent.config.secret import SecretText
 Value = TypeVar("Value")
 
 _UNITS: Final = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
-_DURATION: Final = re.compile(r"(?:\d+(?:\.\d+)?(?:ms|s|m|h|d))+")
+_DURATION: Final = re.compile(r"(?:\d+(?:\.\d+)?(?:ms|s|m|h|d))+", re.ASCII)
 _DURATION_PART: Final = re.compile(r"(\d+(?:\.\d+)?)(ms|s|m|h|d)")
 _VARIABLE: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _RULE: Final = re.compile(r"(read|edit|shell|tool)\(\s*\S.*\)", re.DOTALL)
@@ -53,7 +53,7 @@ def show_duration(seconds: float | None) -> str:
     for unit in ("d", "h", "m", "s"):
         if seconds >= _UNITS[unit] and seconds % _UNITS[unit] == 0 and not (unit == "d" and seconds < 14 * _UNITS["d"]):
             return f"{int(seconds / _UNITS[unit])}{unit}"
-    return f"{seconds * 1000:g}ms"
+    return f"{round(seconds * 1000)}ms"
 
 
 def _whole(raw: object) -> int:
