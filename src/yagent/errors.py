@@ -24,6 +24,7 @@ YagentError
       RateLimited
     ContextTooLong
     ModelConfigurationError
+      RejectedRequest
     ModelGaveUp
   PromptError
 """

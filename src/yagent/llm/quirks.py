@@ -38,9 +38,11 @@ class Quirks:
     always              fields that are sent with every request
     limit_parameter     the name of the output limit
     default_limit       the output limit when nothing is configured and the catalogue knows none; None: the field stays off the wire
+    limit_cap           the most that is asked for when nothing is configured
     effort              see `EffortRule`
     thinking_fixes      fields forced while a thinking budget is set (Anthropic: temperature 1)
     budget_headroom     tokens the output limit must exceed a thinking budget by
+    turn_starts_with_thinking  while thinking has a budget, a turn that calls tools must have begun with a thinking block
     system_role         role of the system prompt (Chat Completions)
     replay              on which assistant messages reasoning text is sent back
     reasoning_field     under which name it is sent back
@@ -49,6 +51,7 @@ class Quirks:
     cache_marks         the server takes `cache_control` marks on content blocks
     long_cache          what a mark of a long-lived dialogue carries besides its type
     call_ids            see `CallIdRule`
+    missing_reasoning   what stands in for reasoning on a call another model made, where the server insists on the field; None: nothing
     foreign_call_extra  fields given to tool calls another model made (Gemini insists on a signature)
     bearer              the key travels as `Authorization: Bearer`, whatever the dialect's custom
     headers             further request headers
@@ -58,9 +61,11 @@ class Quirks:
     always: Fields = field(default_factory=dict)
     limit_parameter: str = "max_tokens"
     default_limit: int | None = None
+    limit_cap: int = 32_000
     effort: EffortRule = EffortRule(verbatim="reasoning_effort", beside={"thinking": {"type": "enabled"}})
     thinking_fixes: Fields = field(default_factory=dict)
     budget_headroom: int = 4096
+    turn_starts_with_thinking: bool = False
     system_role: Literal["system", "developer"] = "system"
     replay: ReasoningReplay = "with_calls"
     reasoning_field: str = "reasoning_content"
@@ -69,6 +74,7 @@ class Quirks:
     cache_marks: bool = False
     long_cache: Fields = field(default_factory=dict)
     call_ids: CallIdRule = CallIdRule()
+    missing_reasoning: str | None = None
     foreign_call_extra: Fields | None = None
     bearer: bool = False
     headers: Mapping[str, str] = field(default_factory=dict)

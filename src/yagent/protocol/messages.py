@@ -15,9 +15,13 @@ Role: TypeAlias = Literal["system", "user", "assistant", "tool"]
 
 @dataclass(frozen=True, slots=True)
 class Text:
-    """Words. Of a user, of the assistant, or a system prompt."""
+    """Words. Of a user, of the assistant, or a system prompt.
+
+    `extra` is what the provider's own block carried beside the words (a phase, citations) and wants back.
+    """
 
     text: str
+    extra: JsonObject | None = None
     kind: Literal["text"] = "text"
 
 
