@@ -1,6 +1,6 @@
 """Permission for one tool call: what the rules say, and what a person says when the rules leave it to them."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -8,7 +8,7 @@ from uuid import uuid4
 
 from yagent.protocol.asks import Answer, Ask
 from yagent.runtime.supervise import in_thread
-from yagent.tools.spec import AnySpec, Scope
+from yagent.tools.spec import AnySpec, CallContext
 from yagent.workspace.actions import Decision, Verdict
 from yagent.workspace.guard import fingerprint
 
@@ -23,39 +23,50 @@ class Refused:
 
 
 class Approval:
-    """The approval of one call. It holds for the state of the disk in which it was given, and is asked for again when that changed."""
+    """The approval of one call. It holds for the state of the disk in which it was given; when that changed it has to be obtained anew."""
 
-    def __init__(self, spec: AnySpec, parameters: Any, scope: Scope) -> None:
+    def __init__(self, spec: AnySpec, parameters: Any, call: CallContext) -> None:
         self._spec = spec
-        self._parameters = parameters
-        self._scope = scope
+        self._actions = tuple(spec.actions(parameters))
+        self._declared_dangerous = spec.declared_dangerous(parameters)
+        self._call = call
+        self._approved: Verdict | None = None
         self._seen: Mapping[Path, str] = {}
 
     async def obtain(self) -> Refused | None:
         """Ask the rules, then, when they say so, the user. None means: go ahead."""
-        actions = self._spec.actions(self._parameters)
-        if not actions:
-            return None
-        verdict = self._scope.permissions.judge(actions, declared_dangerous=self._spec.declared_dangerous(self._parameters))
-        self._seen = await in_thread(fingerprint, verdict.touches) if verdict.touches else {}
+        verdict = self._judge()
+        self._approved = None
         if verdict.decision is Decision.ALLOW:
             return None
         if verdict.decision is Decision.DENY:
             text = f"{self._spec.name} was refused by the rules: {verdict.explanation()} Nothing was executed. Do not try to get around it."
             return Refused(text, verdict.subject, "rules")
-        return await self._ask(verdict)
+        self._seen = await in_thread(fingerprint, verdict.touches)
+        refused = await self._ask(verdict)
+        self._approved = verdict if refused is None else None
+        return refused
 
     async def still_holds(self) -> bool:
-        """Whether what the decision rests on is as it was."""
-        return not self._seen or await in_thread(fingerprint, tuple(self._seen)) == self._seen
+        """Whether the call may still be made, after waiting for an answer or for another writer: judged again, on the same content."""
+        if self._approved is None and not self._spec.mutates:
+            return True  # nobody was waited for
+        verdict = self._judge()
+        if verdict.decision is Decision.ALLOW:
+            return True
+        return verdict == self._approved and await in_thread(fingerprint, verdict.touches) == self._seen
+
+    def _judge(self) -> Verdict:
+        """What the rules say now."""
+        return self._call.scope.permissions.judge(self._spec.name, self._actions, declared_dangerous=self._declared_dangerous)
 
     async def _ask(self, verdict: Verdict) -> Refused | None:
         """Put the question to the user, and keep the grant they chose."""
-        answer = await self._scope.ask(
+        answer = await self._call.scope.ask(
             Ask(
                 id=uuid4().hex,
                 kind="approval",
-                origin=self._scope.agent,
+                origin=self._call.scope.agent,
                 prompt=f"Allow {self._spec.name}?",
                 subject=verdict.subject,
                 reasons=tuple(reason.text for reason in verdict.reasons),
@@ -65,8 +76,10 @@ class Approval:
         )
         if not answer.granted:
             return Refused(_declined(self._spec.name, verdict, answer), verdict.subject, answer.answered_by)
-        if answer.offer in verdict.offers:
-            await self._scope.permissions.grant(answer.offer)
+        if answer.offer is not None and answer.offer in verdict.offers:
+            warning = await self._call.scope.grants.add(answer.offer)
+            if warning:
+                self._call.progress(warning)
         return None
 
 
@@ -79,10 +92,5 @@ def _declined(name: str, verdict: Verdict, answer: Answer) -> str:
         said = f"{what} needs an approval and the question was cancelled before it was answered."
     else:
         said = f"The user declined {what}." + (f" They said: {answer.text}" if answer.text.strip() else "")
-    reasons = _sentences([reason.text for reason in verdict.reasons])
-    return f"{said}{reasons} Nothing was executed. Find a way without it, or hand over what is missing."
-
-
-def _sentences(reasons: Sequence[str]) -> str:
-    """The reasons as a clause."""
-    return f" Reason: {' '.join(reasons)}" if reasons else ""
+    reasons = f" Why it was asked: {verdict.explanation()}" if verdict.reasons else ""
+    return f"{said}{reasons}\nNothing was executed. Find a way without it, or hand over what is missing."

@@ -2,7 +2,7 @@
 
 from typing import Final
 
-MAX_BYTES: Final = 30_000
+MAX_BYTES: Final = 34_000  # room for the 32 kB that a command may print, and remarks
 MAX_LINES: Final = 2_000
 NOTHING: Final = "(no output)"
 _HEAD_SHARE: Final = 0.6

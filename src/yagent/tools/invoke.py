@@ -75,7 +75,7 @@ class Invoker:
 
     async def _permitted(self, spec: AnySpec, parsed: Parsed[Any], context: CallContext) -> Output:
         """Run the call once permission is given for the state it meets; judged again when that changed while somebody was waited for."""
-        approval = Approval(spec, parsed.value, context.scope)
+        approval = Approval(spec, parsed.value, context)
         for _ in range(APPROVAL_ROUNDS):
             refused = await approval.obtain()
             if refused is not None:

@@ -16,7 +16,9 @@ from yagent.protocol.handoff import Handoff
 from yagent.protocol.ids import AgentIdentity, CallId
 from yagent.workspace.background import BackgroundJobs
 from yagent.workspace.files import FileLedger
+from yagent.workspace.grants import Grants
 from yagent.workspace.permissions import Action, Permissions
+from yagent.workspace.shell import Shell
 
 P = TypeVar("P")
 
@@ -99,7 +101,9 @@ class Scope:
     agent: AgentIdentity
     workspace: Path
     permissions: Permissions
+    grants: Grants
     ledger: FileLedger
+    shell: Shell
     jobs: BackgroundJobs
     ask: Asker
     delegate: Delegate
@@ -131,7 +135,8 @@ class Spec(Generic[P]):
 
     `parameters` is a frozen dataclass whose annotated fields give the JSON Schema (`tools.parameters`). `actions` turns a call into what
     permissions judge; no actions means nothing to judge. `mutates`: takes the write lock of the agent tree. `serial`: never beside
-    another call of the same batch. `timeout` is in seconds, None for tools that have no limit of this kind (delegations, asks).
+    another call of the same batch. `timeout` is in seconds, None for tools that have no limit of this kind (delegations, asks) or keep
+    their own (`run_bash`).
     `priority` orders which results are shortened first when the conversation is compressed: lowest first, 100 is never shortened.
     """
 

@@ -1,14 +1,17 @@
 """Handing a task to another agent. What runs it is bound by `session`; here are only the calls."""
 
-from collections.abc import Iterable
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from types import MappingProxyType
 from typing import Annotated, Final
 
 from yagent.tools.parameters import Describe
 from yagent.tools.spec import AnySpec, CallContext, DelegationRequest, Effect, Output, Spec
 from yagent.workspace.actions import Delegate as DelegateAction
 
-ROLES: Final = ("repo", "coding", "chat", "devops")
+ROLES: Final[Mapping[str, str]] = MappingProxyType(
+    {"delegate_repo": "repo", "delegate_coding": "coding", "delegate_chat": "chat", "delegate_devops": "devops"}
+)  # tool → role
 MAX_REFERENCES: Final = 10  # F-24
 
 
@@ -17,20 +20,20 @@ class Delegation:
     """Parameters of every `delegate_*`."""
 
     task: Annotated[str, Describe("Goal, known paths and facts, limits, and what to hand back. It sees nothing else.")]
-    context_refs: Annotated[tuple[str, ...], Describe("Earlier results to give it in full: note:, artifact: or agent: references.")] = ()
+    context_refs: Annotated[tuple[str, ...], Describe("Earlier results it gets in full: agent:repo is what Repo last handed over.")] = ()
 
 
-def delegations(roles: Iterable[str] = ROLES) -> tuple[AnySpec, ...]:
-    """One `delegate_<role>` for each role."""
-    return tuple(_delegation(role) for role in roles)
+def delegations(roles: Mapping[str, str] = ROLES) -> tuple[AnySpec, ...]:
+    """One tool for each role."""
+    return tuple(_delegation(name, role) for name, role in roles.items())
 
 
-def _delegation(role: str) -> Spec[Delegation]:
+def _delegation(name: str, role: str) -> Spec[Delegation]:
     """The call that starts one role."""
 
     async def execute(parameters: Delegation, call: CallContext) -> Output:
         if not parameters.task.strip():
-            return Output(f"delegate_{role} was not executed: the task is empty. Say what to do and what to hand back.", is_error=True)
+            return Output(f"{name} was not executed: the task is empty. Say what to do and what to hand back.", is_error=True)
         references = tuple(dict.fromkeys(each.strip() for each in parameters.context_refs if each.strip()))
         kept, dropped = references[:MAX_REFERENCES], references[MAX_REFERENCES:]
         output = await call.scope.delegate(DelegationRequest(role, parameters.task, kept), call)
@@ -40,7 +43,7 @@ def _delegation(role: str) -> Spec[Delegation]:
         return replace(output, text=f"{output.text}\n[note: {note}]")
 
     return Spec(
-        f"delegate_{role}",
+        name,
         Effect.DELEGATE,
         Delegation,
         execute,

@@ -1,0 +1,25 @@
+"""All shipped tools, in the order in which models see them: looking, changing, running, thinking, delegating, ending."""
+
+from collections.abc import Callable
+
+from yagent.tools.builtin.cognition import cognition
+from yagent.tools.builtin.delegation import delegations
+from yagent.tools.builtin.flow import agent_exit, ask_user_for_help, load_tool
+from yagent.tools.builtin.reading import reading
+from yagent.tools.builtin.shell import shell
+from yagent.tools.builtin.writing import writing
+from yagent.tools.spec import AnySpec
+
+
+def shipped_tools(cognition_prompt: Callable[[str], str]) -> tuple[AnySpec, ...]:
+    """The tools of this package. `cognition_prompt(name)` gives the text of a file in `prompts/cognition/`."""
+    return (
+        *reading(),
+        *writing(),
+        *shell(),
+        *cognition(cognition_prompt),
+        *delegations(),
+        load_tool(),
+        ask_user_for_help(),
+        agent_exit(),
+    )

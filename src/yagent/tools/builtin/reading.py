@@ -1,0 +1,72 @@
+"""Looking at files. Nothing here changes anything; every answer says where it stops and how to go on."""
+
+import json
+from dataclasses import dataclass
+from typing import Annotated, Final
+
+from yagent.tools.builtin.places import label, locate
+from yagent.tools.parameters import Describe
+from yagent.tools.spec import AnySpec, CallContext, Effect, Output, Spec
+from yagent.workspace import files
+from yagent.workspace.actions import ReadPath
+from yagent.workspace.files import FileSlice
+
+ANSWER_BYTES: Final = 28_000  # of numbered lines, so that the answer stays whole below the general bound
+_PRIORITY: Final = 20
+
+
+@dataclass(frozen=True, slots=True)
+class ReadFile:
+    """Parameters of `read_file`."""
+
+    path: Annotated[str, Describe("Path, relative to the workspace.")]
+    start_line: Annotated[int | None, Describe("First line, from 1.", minimum=1)] = None
+    max_lines: Annotated[int | None, Describe("How many lines.", minimum=1)] = None
+
+
+def reading() -> tuple[AnySpec, ...]:
+    """The tools that look at files."""
+    return (_read_file(),)
+
+
+def _read_file() -> Spec[ReadFile]:
+
+    async def execute(parameters: ReadFile, call: CallContext) -> Output:
+        place = locate(parameters.path, call).resolved
+        read = await files.read_text(place, start_line=parameters.start_line, max_lines=parameters.max_lines, ledger=call.scope.ledger)
+        return _shown(read, label(place, call.scope))
+
+    def actions(parameters: ReadFile) -> tuple[ReadPath, ...]:
+        return (ReadPath(parameters.path),)
+
+    return Spec("read_file", Effect.FS_READ, ReadFile, execute, actions=actions, priority=_PRIORITY)
+
+
+def _shown(read: FileSlice, name: str) -> Output:
+    """Numbered lines as far as they fit, then in brackets what is worth knowing: where it stops, and remarks."""
+    if not read.lines:
+        return Output(f"[{name} is empty]", summary="empty", paths=(name,))
+    numbered = _fitting([f"{number}\t{line}" for number, line in enumerate(read.lines, read.first_line)])
+    last = read.first_line + len(numbered) - 1
+    total = read.last_line if read.truncated is None else read.total_lines
+    remarks = [*read.warnings]
+    if last != total:
+        of = "" if total is None else f" of {total}"
+        following = json.dumps({"path": name, "start_line": last + 1}, ensure_ascii=False)
+        remarks.append(f"lines {read.first_line} to {last}{of} shown; to read on: read_file {following}")
+    elif read.first_line > 1:
+        remarks.append(f"end of file at line {last}")
+    if read.newline in ("crlf", "cr", "mixed"):
+        remarks.append(f"line endings: {read.newline}; edits keep them, write plain newlines")
+    text = "\n".join([*numbered, *(f"[{remark}]" for remark in remarks)])
+    return Output(text, summary=f"{len(numbered)} lines", paths=(name,))
+
+
+def _fitting(lines: list[str]) -> list[str]:
+    """As many lines from the start as fit, at least one."""
+    room = ANSWER_BYTES
+    for count, line in enumerate(lines):
+        room -= len(line.encode(errors="replace")) + 1
+        if room < 0 and count:
+            return lines[:count]
+    return lines

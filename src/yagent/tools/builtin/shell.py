@@ -1,0 +1,127 @@
+"""Running commands, in the foreground within a limit or beside the conversation."""
+
+import json
+from dataclasses import dataclass
+from typing import Annotated, Final
+
+from yagent.tools.parameters import Describe
+from yagent.tools.spec import AnySpec, CallContext, Effect, Output, Scope, Spec
+from yagent.workspace.actions import ShellLine
+from yagent.workspace.background import Job, JobOutput
+from yagent.workspace.shell import ShellResult
+
+DEFAULT_LIMIT: Final = 180  # seconds
+HIGHEST_LIMIT: Final = 3600
+HANDOVER_RESERVE: Final = 5.0  # seconds of the run's own time that a command leaves for handing over
+FIRST_OUTPUT_WAIT: Final = 1.0  # seconds a background command gets to fail at once, or to say something
+_WORKSPACE: Final = "."
+
+
+@dataclass(frozen=True, slots=True)
+class RunBash:
+    """Parameters of `run_bash`."""
+
+    command: Annotated[str, Describe("The command line.")]
+    timeout: Annotated[int, Describe("Limit in seconds.", minimum=1, maximum=HIGHEST_LIMIT)] = DEFAULT_LIMIT
+    is_background: Annotated[bool, Describe("Start it and go on at once.")] = False
+    is_dangerous: Annotated[bool, Describe("Set true when it could destroy something or reach outside the workspace.")] = False
+
+
+@dataclass(frozen=True, slots=True)
+class ReadBackground:
+    """Parameters of `read_background`."""
+
+    id: Annotated[str, Describe("Id from run_bash; leave out to list all.")] = ""
+    wait: Annotated[int, Describe("Seconds to wait for new output or the end.", minimum=0, maximum=120)] = 5
+
+
+@dataclass(frozen=True, slots=True)
+class StopBackground:
+    """Parameters of `stop_background`."""
+
+    id: Annotated[str, Describe("Id from run_bash.")]
+
+
+def shell() -> tuple[AnySpec, ...]:
+    """The tools that run commands."""
+    return (_run_bash(), _read_background(), _stop_background())
+
+
+def _run_bash() -> Spec[RunBash]:
+    async def execute(parameters: RunBash, call: CallContext) -> Output:
+        if parameters.is_background:
+            return await _start(parameters.command, call)
+        limit, remark = _limit(parameters.timeout, call.scope)
+        result = await call.scope.shell.run(parameters.command, call.scope.workspace, timeout=limit, on_output=call.progress)
+        return _ran(result, limit, remark)
+
+    return Spec(
+        "run_bash",
+        Effect.SHELL,
+        RunBash,
+        execute,
+        actions=lambda parameters: (ShellLine(parameters.command, _WORKSPACE),),
+        declared_dangerous=lambda parameters: parameters.is_dangerous,
+        mutates=True,
+        timeout=None,  # it keeps its own, to return what was printed until then
+    )
+
+
+def _read_background() -> Spec[ReadBackground]:
+    async def execute(parameters: ReadBackground, call: CallContext) -> Output:
+        if not parameters.id.strip():
+            jobs = call.scope.jobs.list()
+            return Output("\n".join(_described(job) for job in jobs) or "No background command was started in this task.")
+        return _told(await call.scope.jobs.read(parameters.id.strip(), wait=parameters.wait))
+
+    return Spec("read_background", Effect.SHELL, ReadBackground, execute, frequency="cold")
+
+
+def _stop_background() -> Spec[StopBackground]:
+    async def execute(parameters: StopBackground, call: CallContext) -> Output:
+        return _told(await call.scope.jobs.stop(parameters.id.strip()))
+
+    return Spec("stop_background", Effect.SHELL, StopBackground, execute, serial=True, frequency="cold")
+
+
+async def _start(command: str, call: CallContext) -> Output:
+    """Start a background command and look at it once."""
+    job = await call.scope.jobs.start(command, call.scope.workspace)
+    told = _told(await call.scope.jobs.read(job.id, wait=FIRST_OUTPUT_WAIT))
+    text = f'{told.text}\n[its id is "{job.id}": see read_background and stop_background; it ends with this task]'
+    return Output(text, summary=f"{job.id} started")
+
+
+def _limit(wanted: int, scope: Scope) -> tuple[float, str]:
+    """The limit of a command, never past what is left of the run; and what to say about it when that is less than wanted."""
+    left = scope.remaining()
+    if left is None or left - HANDOVER_RESERVE >= wanted:
+        return float(wanted), ""
+    limit = max(1.0, left - HANDOVER_RESERVE)
+    return limit, f"its limit was {limit:.0f} s instead of {wanted} s: no more time is left in this run, so hand over what you have"
+
+
+def _ran(result: ShellResult, limit: float, remark: str) -> Output:
+    """Output, then in brackets how it ended and what is worth knowing."""
+    ended = f"stopped at its limit of {limit:g} s, with all it had started" if result.timed_out else f"exit code {result.exit_code}"
+    signalled = f" ({result.signal})" if result.signal else ""
+    remarks = [f"{ended}{signalled}; {result.duration:.1f} s in {result.directory}", remark, *result.notes]
+    if result.left_behind:
+        remarks.append(f"still running at its end and stopped: {', '.join(result.left_behind)}; use is_background for what should go on")
+    if result.omitted and result.log is not None:
+        call = json.dumps({"path": str(result.log)}, ensure_ascii=False)
+        remarks.append(f"{result.omitted} bytes of output are left out above; all of it: read_file {call}")
+    text = "\n".join([result.output.rstrip("\n") or "(no output)", *(f"[{each}]" for each in remarks if each)])
+    return Output(text, is_error=result.timed_out, summary="time limit" if result.timed_out else f"exit {result.exit_code}")
+
+
+def _told(read: JobOutput) -> Output:
+    """What a background command printed since it was last looked at, and its state."""
+    missing = f"[{read.omitted} earlier bytes are left out; all of it: {read.job.log}]\n" if read.omitted else ""
+    return Output(f"{missing}{read.text.rstrip() or '(no new output)'}\n[{_described(read.job)}]", summary=read.job.state)
+
+
+def _described(job: Job) -> str:
+    """One line about a background command."""
+    state = f"exited with code {job.exit_code}" if job.state == "exited" else job.state
+    return f"{job.id}: {state}: {job.command}"
