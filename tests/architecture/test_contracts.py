@@ -84,6 +84,12 @@ def test_every_room_has_its_layer() -> None:
     assert CONTRACTS[0]["exhaustive"] is True
 
 
+def test_front_ends_are_kept_from_every_room_but_the_four_they_see() -> None:
+    (contract,) = (contract for contract in CONTRACTS if contract["id"] == "front-ends")
+    seen = {"yagent.protocol", "yagent.runtime", "yagent.config", "yagent.apps"}
+    assert set(contract["forbidden_modules"]) == set(rooms()) - seen
+
+
 def test_type_only_imports_count() -> None:
     assert "exclude_type_checking_imports" not in LINTER
     assert all("as_packages" not in contract for contract in CONTRACTS)

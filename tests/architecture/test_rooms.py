@@ -72,4 +72,4 @@ def test_the_version_is_told_without_importing_anything_of_weight() -> None:
 
 def test_the_lazy_libraries_are_those_ruff_keeps_out_of_module_level() -> None:
     banned = project()["tool"]["ruff"]["lint"]["flake8-tidy-imports"]["banned-module-level-imports"]
-    assert set(banned) == LAZY
+    assert {name for name in banned if not name.startswith("yagent.")} == LAZY
