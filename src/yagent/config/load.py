@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from yagent.config.decode import Decoded, Source, decode
+from yagent.config.document import expressions, split_lines
 from yagent.config.problems import ConfigError, Notice
 from yagent.config.schema import Config
 from yagent.runtime.paths import DataHome
@@ -120,10 +121,7 @@ def parse(text: str, path: Path) -> dict[str, Any]:
         message = str(error)
         position = _POSITION.search(message)
         reason = message[: position.start()] if position else message
-        if position and position[1]:
-            line, column = int(position[1]), int(position[2])
-        else:
-            line, column = text.count("\n") + 1, len(text) - text.rfind("\n")
+        line, column = (int(position[1]), int(position[2])) if position and position[1] else (_last_entry(text), 1)
         raise ConfigError(
             f"The configuration file is not valid TOML: {reason}.",
             where=f"File: {path}, line {line}, column {column}",
@@ -133,6 +131,12 @@ def parse(text: str, path: Path) -> dict[str, Any]:
         raise ConfigError(
             "The configuration file is nested too deeply.", where=f"File: {path}", fix="Take the nested lists or tables apart."
         ) from None
+
+
+def _last_entry(text: str) -> int:
+    """The line at which the last entry begins: where to look when an entry never ends."""
+    starts = [each.start for each in expressions(split_lines(text))]
+    return starts[-1] + 1 if starts else 1
 
 
 def needs_setup(loaded: Loaded) -> str | None:

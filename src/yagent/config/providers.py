@@ -53,7 +53,7 @@ class ProviderChoice:
 
     name: str
     api_format: str
-    base_url: str
+    base_url: str = field(repr=False)
     key: SecretText | None = None
     key_source: str = ""
     model: str | None = None
@@ -322,8 +322,7 @@ class _Finder:
         base_url = vendor.base_url
         changed = next((name for name in vendor.url_variables if self.variable(name)), None)
         if changed is not None:
-            text = self.environ[changed]
-            base_url = self.url(ollama_url(text) if changed == "OLLAMA_HOST" else text, changed)
+            base_url = self.url(self.environ[changed], changed)
         is_own = origin_of(base_url) == origin_of(vendor.base_url)
         chosen = next((model for name in vendor.model_variables if (model := self.variable(name))), None)
         return ProviderChoice(
@@ -349,7 +348,7 @@ class _Finder:
 
     def url(self, text: str, name: str) -> str:
         try:
-            url = values.URL.read(text, None)
+            url = values.URL.read(ollama_url(text) if name == "OLLAMA_HOST" else text, None)
         except ValueError:
             url = None
         if url is None:
