@@ -449,8 +449,8 @@ export interface Payloads {
 
 /** What happened, who said so and when. The same frame carries every event. */
 export interface Envelope<Type extends keyof Payloads> {
-  type: Type;
-  content: Payloads[Type];
+  readonly type: Type;
+  readonly content: Payloads[Type];
   /** Unique id of this event. */
   readonly id: string;
   /** Name of the agent that published it, or `session`. Not unique while delegations run in parallel; `delegation_id` is. */

@@ -294,7 +294,7 @@ def typescript(protocol: Protocol) -> str:
     lines += ["", "/** Event type to the type of its content. */", "export interface Payloads {"]
     lines += [*(f"  {event.name}: {event.class_name};" for event in protocol.events), "}"]
     lines += ["", f"/** {protocol.envelope.doc} */", "export interface Envelope<Type extends keyof Payloads> {"]
-    lines += ["  type: Type;", "  content: Payloads[Type];", *_typescript_fields(protocol.envelope.fields), "}"]
+    lines += ["  readonly type: Type;", "  readonly content: Payloads[Type];", *_typescript_fields(protocol.envelope.fields), "}"]
     lines += ["", "/** Any event. */", "export type Event = { [Type in keyof Payloads]: Envelope<Type> }[keyof Payloads];"]
     return "\n".join(lines) + "\n"
 
@@ -343,7 +343,7 @@ def documentation(protocol: Protocol) -> str:
 def _table(fields: tuple[Field, ...]) -> Iterator[str]:
     yield from ("| key | type | meaning |", "|---|---|---|")
     for field in fields:
-        kind = f"list of {field.kind}" if field.is_list else field.kind
+        kind = "map of strings" if field.kind == "strings" else f"list of {field.kind}" if field.is_list else field.kind
         yield f"| `{field.name}` | {kind}{' or null' if field.nullable else ''} | {field.doc} |"
 
 
