@@ -59,7 +59,9 @@ def read_arguments(raw: str) -> tuple[str, str | None]:
     if isinstance(value, str):
         inner, malformed = read_arguments(value) if value.lstrip().startswith("{") else ("{}", raw)
         return inner, None if malformed is None else raw
-    return (text, None) if isinstance(value, dict) else ("{}", raw)
+    if not isinstance(value, dict):
+        return "{}", raw
+    return text if json_text.is_portable(text) else json_text.whole_characters(json_text.dumps(value)), None
 
 
 class CallFinisher:

@@ -12,8 +12,13 @@ def dumps(value: Any) -> str:
 
 
 def encode(value: Any) -> bytes:
-    """Compact JSON in UTF-8. Lone surrogates, which UTF-8 cannot carry, become their JSON escapes."""
-    return _ENCODER.encode(value).encode("utf-8", "backslashreplace")
+    """Compact JSON in UTF-8."""
+    return utf8(_ENCODER.encode(value))
+
+
+def utf8(text: str) -> bytes:
+    """`text` in UTF-8. A lone surrogate becomes U+FFFD: neither its bytes nor its JSON escape pass a strict server's parser."""
+    return whole_characters(text).encode()
 
 
 def inner(text: str) -> bytes:
@@ -46,6 +51,20 @@ def whole_characters(text: str) -> str:
     except UnicodeEncodeError:
         return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
     return text
+
+
+def is_portable(text: str) -> bool:
+    """Every parser reads JSON `text` alike: no key twice in one object, no lone surrogate, not even an escaped one."""
+    repeated: list[bool] = []
+
+    def collect(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+        found = dict(pairs)
+        repeated.extend([True] * (len(found) != len(pairs)))
+        return found
+
+    value = json.loads(text, object_pairs_hook=collect)
+    plain = dumps(value) if "\\u" in text else text
+    return not repeated and plain == whole_characters(plain)
 
 
 def _refuse(name: str) -> Any:

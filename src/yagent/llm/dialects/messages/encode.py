@@ -89,7 +89,7 @@ class MessagesWriter:
         start = {"type": "tool_use", "id": self._context.call_id(call, message), "name": self._context.names.wire(call.name)}
         end = json_text.encode(self._context.call_extra(call, message))[1:-1]
         self._enter("assistant", tape)
-        tape.write(json_text.encode(start)[:-1], b',"input":', call.arguments.encode("utf-8", "backslashreplace"), b"," * bool(end), end)
+        tape.write(json_text.encode(start)[:-1], b',"input":', json_text.utf8(call.arguments), b"," * bool(end), end)
         tape.place()
         tape.write(b"}")
 
