@@ -23,6 +23,7 @@ from yagent.workspace.background import BackgroundJobs
 from yagent.workspace.files import FileLedger
 from yagent.workspace.grants import Grants
 from yagent.workspace.permissions import Mode, Permissions, PermissionSettings
+from yagent.workspace.protected import ProtectedSettings
 from yagent.workspace.shell import Shell
 
 PROMPTS = Prompts()
@@ -50,14 +51,15 @@ def call(name: str, /, **arguments: Any) -> ToolCall:
 
 @dataclass
 class Person:
-    """Answers asks from a list; "nobody" when it is empty."""
+    """Answers asks from a list, then always the same."""
 
     answers: list[Answer] = field(default_factory=list)
     asked: list[Ask] = field(default_factory=list)
+    usually: Answer = NOBODY
 
     async def __call__(self, ask: Ask) -> Answer:
         self.asked.append(ask)
-        return self.answers.pop(0) if self.answers else NOBODY
+        return self.answers.pop(0) if self.answers else self.usually
 
 
 @dataclass
@@ -80,7 +82,7 @@ class Played:
 class Desk:
     """One agent with a workspace, ready to make calls."""
 
-    def __init__(self, workspace: Path, clock: Clock, *, role: str = "coding", mode: Mode = Mode.YOLO) -> None:
+    def __init__(self, workspace: Path, clock: Clock, *, role: str = "coding", mode: Mode = Mode.YOLO, home: Path | None = None) -> None:
         self.workspace = workspace
         self.person = Person()
         self.played = Played()
@@ -91,7 +93,8 @@ class Desk:
         grants = Grants(workspace, None, clock=clock)
         temporary = workspace.parent / "temporary"
         shell = Shell(clock=clock, environment={"PATH": os.environ["PATH"]}, temporary=temporary)
-        self.permissions = Permissions(PermissionSettings(workspace, mode, task_temporary=temporary), grants)
+        rights = PermissionSettings(workspace, mode, home=home, task_temporary=temporary, protected=ProtectedSettings(home))
+        self.permissions = Permissions(rights, grants)
         self.scope = Scope(
             agent=AgentIdentity(role),
             workspace=workspace,

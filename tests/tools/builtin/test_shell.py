@@ -1,0 +1,81 @@
+"""run_bash and its background: what the model reads, and that limits hold."""
+
+from collections.abc import AsyncIterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from tests.tools.scopes import YES, Desk, call
+
+
+@pytest.fixture
+async def running(coding: Desk) -> AsyncIterator[Desk]:
+    """An agent whose commands are all approved: what may run is decided elsewhere."""
+    coding.person.usually = YES
+    async with coding.scope.shell, coding.scope.jobs:
+        yield coding
+
+
+async def test_output_comes_first_and_how_it_ended_last(running: Desk, workspace: Path) -> None:
+    output = await running.make("run_bash", command="echo out; echo err >&2; exit 3")
+    lines = output.text.splitlines()
+    assert lines[:2] == ["out", "err"]
+    assert lines[2].startswith("[exit code 3; ")
+    assert lines[2].endswith(f" s in {workspace}]")
+    assert output.summary == "exit 3"
+    assert not output.is_error
+
+
+async def test_c08_each_call_starts_in_the_workspace_and_says_so(running: Desk, workspace: Path) -> None:
+    (workspace / "sub").mkdir()
+    assert "exit code 1" in (await running.make("run_bash", command="cd sub && false")).text
+    assert (await running.make("run_bash", command="pwd")).text.splitlines()[0] == str(workspace)
+
+
+async def test_silence_is_said(running: Desk) -> None:
+    assert (await running.make("run_bash", command="true")).text.startswith("(no output)\n[exit code 0")
+
+
+async def test_a_command_over_its_limit_keeps_what_it_printed(running: Desk) -> None:
+    output = await running.make("run_bash", command="echo before; sleep 98765", timeout=1)
+    assert output.is_error
+    assert output.text.startswith("before\n[stopped at its limit of 1 s")
+
+
+@pytest.mark.parametrize(("left", "limit"), [(7.0, "2"), (2.0, "1")])
+async def test_a_limit_never_passes_what_is_left_of_the_run(running: Desk, left: float, limit: str) -> None:
+    running.scope = replace(running.scope, remaining=lambda: left)
+    output = await running.make("run_bash", command="sleep 98765", timeout=3600)
+    assert f"stopped at its limit of {limit} s" in output.text
+    assert f"its limit was {limit} s instead of 3600 s" in output.text
+
+
+async def test_more_than_an_hour_is_refused_with_the_bound(running: Desk) -> None:
+    assert "integer >= 1 <= 3600" in (await running.make("run_bash", command="true", timeout=3601)).text
+
+
+async def test_progress_hears_output_as_it_comes(running: Desk) -> None:
+    heard: list[str] = []
+    await running.invoker.invoke(call("run_bash", command="echo a; echo b"), running.scope, heard.append)
+    assert "".join(heard) == "a\nb\n"
+
+
+async def test_c09_a_background_command_reads_nothing_reports_its_end_and_can_be_listed(running: Desk) -> None:
+    started = await running.make("run_bash", command="cat; echo after", is_background=True)
+    assert '[its id is "bg1"' in started.text
+    assert "after" in started.text
+    running.surface.load(["read_background", "stop_background"])
+    assert (await running.make("read_background", id="bg1")).text == "(no new output)\n[bg1: exited with code 0: cat; echo after]"
+    assert (await running.make("read_background")).text == "bg1: exited with code 0: cat; echo after"
+
+
+async def test_a_background_command_is_stopped_on_request(running: Desk) -> None:
+    await running.make("run_bash", command="echo up; sleep 98765", is_background=True)
+    running.surface.load(["read_background", "stop_background"])
+    assert (await running.make("stop_background", id="bg1")).text.endswith("[bg1: stopped: echo up; sleep 98765]")
+    assert (await running.make("stop_background", id="bg9")).is_error
+
+
+async def test_a_cold_background_tool_teaches_first(running: Desk) -> None:
+    assert '"id"' in (await running.make("stop_background", id="bg1")).text
