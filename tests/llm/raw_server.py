@@ -56,6 +56,8 @@ class RawServer:
                 await writer.drain()
             else:
                 self.left += 1
+        except asyncio.CancelledError:
+            pass  # the server closes; asyncio's own callback cannot bear a cancelled handler
         except (ConnectionError, asyncio.IncompleteReadError):
             self.left += 1
         finally:

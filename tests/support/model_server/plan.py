@@ -81,7 +81,7 @@ def _troubled(dialect: Dialect, reply: Reply, events: list[bytes], trouble: Chao
         case "repeated_ids":
             return _stream(steps)
         case "end_without_mark":
-            return _stream(_paced(events[:-1], reply.pace), delivers=False)
+            return _stream(_paced(events[: _end_of_words(events)], reply.pace), delivers=False)
         case "truncated_call":
             return _stream(_paced(_without_half_call(events), reply.pace), delivers=False)
         case "error_in_stream":
@@ -97,7 +97,8 @@ def _stream(steps: list[Step], stop: Stop | None = None, *, content_type: str = 
 def _paced(events: list[bytes], pace: float) -> list[Step]:
     if not pace:
         return [Send(event) for event in events]
-    return [step for event in events for step in (Send(event), Pause(pace))]
+    steps: list[Step] = [step for event in events for step in (Send(event), Pause(pace))]
+    return steps[:-1]
 
 
 def _status(dialect: Dialect, trouble: Chaos) -> Plan:
@@ -112,6 +113,12 @@ def _cut(stream: bytes, trouble: Chaos) -> list[Step]:
         inside = [index for index, byte in enumerate(stream) if 0x80 <= byte < 0xC0]
         at = min(inside, key=lambda index: abs(index - at)) if inside else at
     return [Send(stream[:at])] if at else []
+
+
+def _end_of_words(events: list[bytes]) -> int:
+    """Where the reply says why it ends; a server that loses its end loses all from here."""
+    signs = (b'"finish_reason": "', b"event: message_delta", b"event: response.completed", b"event: response.incomplete")
+    return next(index for index, event in enumerate(events) if any(sign in event for sign in signs))
 
 
 def _without_half_call(events: list[bytes]) -> list[bytes]:

@@ -126,6 +126,8 @@ class ModelServer:
             while (request := await connection.receive()) is not None:
                 if not await self._exchange(connection, request):
                     break
+        except asyncio.CancelledError:
+            pass  # the server closes; asyncio's own callback cannot bear a cancelled handler
         except (ConnectionError, asyncio.IncompleteReadError):
             pass  # the client left; its exchange says so
         finally:

@@ -19,7 +19,7 @@ from yagent._version import VERSION
 from yagent.llm.engine import ModelConfigurationError, ModelGaveUp, TransientModelError
 from yagent.llm.transport.failures import TRANSPORT_ERRORS, Place, stalled, translate
 from yagent.llm.transport.routes import Certificates, Route, masked, route
-from yagent.runtime.clock import Clock
+from yagent.runtime.clock import Clock, Deadline
 
 BLOCK_BYTES = 256 * 1024
 ERROR_BODY_BYTES = 64 * 1024
@@ -56,41 +56,58 @@ class HttpRequest:
     body: Sequence[bytes] = field(default=(), repr=False)
 
 
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """How long one exchange may wait: for each sign of life, and in all."""
+
+    place: Place
+    clock: Clock
+    deadline: Deadline
+
+    def at_most(self, silence: float | None) -> float | None:
+        """Seconds the next wait may take."""
+        return self.clock.deadline(silence).earlier(self.deadline).remaining()
+
+    def end_of(self, silence: float | None) -> float | None:
+        """The moment at which a wait that begins now has to end."""
+        return self.clock.deadline(silence).earlier(self.deadline).expires_at
+
+    def passed(self, silence: float | None, waiting_for: str) -> TransientModelError:
+        """The error of a wait that was too long."""
+        if self.deadline.passed:
+            return TransientModelError(f"The call to {self.place.shown} took longer than its time limit in all.")
+        return stalled(self.place, silence, waiting_for)
+
+
 class HttpReply:
     """A reply whose header has arrived. Header names are lower case."""
 
-    def __init__(self, response: httpx2.Response, place: Place, settings: HttpSettings, clock: Clock) -> None:
+    def __init__(self, response: httpx2.Response, limits: Limits, settings: HttpSettings) -> None:
         self.status = response.status_code
         self.headers: Mapping[str, str] = {name.lower(): value for name, value in response.headers.items()}
         self._chunks = _body_of(response)
-        self._place = place
+        self._limits = limits
         self._settings = settings
-        self._clock = clock
-        self._inflate = _inflater(self.headers.get("content-encoding", ""), place)
+        self._inflate = _inflater(self.headers.get("content-encoding", ""), limits.place)
         self._received = 0
-
-    @property
-    def is_event_stream(self) -> bool:
-        """Whether the server calls the body server-sent events."""
-        return self.headers.get("content-type", "").lower().startswith("text/event-stream")
 
     async def read(self) -> bytes:
         """The next bytes of the body, decompressed; b"" at its end.
 
         Raises:
-            TransientModelError: nothing came for `chunk_timeout`, or the connection broke.
+            TransientModelError: nothing came for `chunk_timeout`, the call's deadline passed, or the connection broke.
             ModelGaveUp: the body is larger than any reply can be.
         """
         try:
-            async with self._clock.timeout(self._settings.chunk_timeout):
+            async with self._limits.clock.timeout(self._limits.at_most(self._settings.chunk_timeout)):
                 data = await self._next()
         except TimeoutError as error:
-            raise stalled(self._place, self._settings.chunk_timeout, "part of the reply") from error
+            raise self._limits.passed(self._settings.chunk_timeout, "part of the reply") from error
         except (*TRANSPORT_ERRORS, zlib.error) as error:
-            raise translate(error, self._place) from error
+            raise translate(error, self._limits.place) from error
         self._received += len(data)
         if self._received > REPLY_BYTES:
-            raise ModelGaveUp(f"The reply of {self._place.shown} is larger than {REPLY_BYTES // 2**20} MiB; it cannot be used.")
+            raise ModelGaveUp(f"The reply of {self._limits.place.shown} is larger than {REPLY_BYTES // 2**20} MiB; it cannot be used.")
         return data
 
     async def read_some(self, limit: int = ERROR_BODY_BYTES) -> bytes:
@@ -107,7 +124,7 @@ class HttpReply:
     async def drain(self) -> None:
         """After the protocol's end mark: read the HTTP end, so that the connection is kept; one that lingers is given up."""
         try:
-            async with self._clock.timeout(self._settings.drain_timeout):
+            async with self._limits.clock.timeout(self._settings.drain_timeout):
                 while await self._next():
                     pass
         except (TimeoutError, *TRANSPORT_ERRORS, zlib.error):
@@ -145,8 +162,10 @@ class HttpClients:
             await transport.aclose()
 
     @asynccontextmanager
-    async def send(self, request: HttpRequest) -> AsyncIterator[HttpReply]:
+    async def send(self, request: HttpRequest, deadline: Deadline | None = None) -> AsyncIterator[HttpReply]:
         """Send a request; the block has the reply. Leaving the block closes the connection unless the body was read to its end.
+
+        No wait goes past `deadline`, the caller's own limit.
 
         Raises:
             TransientModelError: no connection, a lost one, or no header for `header_timeout` after the last bytes were taken.
@@ -155,24 +174,25 @@ class HttpClients:
         origin = _origin(request.url)
         way = route(request.url, self._settings.environ)
         place = Place(origin, masked(way.proxy), self._certificates.shown)
-        response = await self._header(request, way, place)
+        limits = Limits(place, self._clock, deadline or self._clock.deadline(None))
+        response = await self._header(request, way, limits)
         try:
             if response.status_code in _REDIRECTS:
                 raise _redirected(response, place)
-            yield HttpReply(response, place, self._settings, self._clock)
+            yield HttpReply(response, limits, self._settings)
         finally:
             await response.aclose()
 
-    async def _header(self, request: HttpRequest, way: Route, place: Place) -> httpx2.Response:
-        limit = self._settings.header_timeout
+    async def _header(self, request: HttpRequest, way: Route, limits: Limits) -> httpx2.Response:
+        silence = self._settings.header_timeout
         try:
-            async with self._clock.timeout(limit) as timer:
-                body = _Body(request.body, lambda: timer.reschedule(self._clock.deadline(limit).expires_at))
+            async with self._clock.timeout(limits.at_most(silence)) as timer:
+                body = _Body(request.body, lambda: timer.reschedule(limits.end_of(silence)))
                 return await self._transport(way).handle_async_request(_wire_request(request, body, self._settings))
         except TimeoutError as error:
-            raise stalled(place, limit, "answer") from error
+            raise limits.passed(silence, "answer") from error
         except TRANSPORT_ERRORS as error:
-            raise translate(error, place) from error
+            raise translate(error, limits.place) from error
 
     def _transport(self, way: Route) -> httpx2.AsyncHTTPTransport:
         found = self._transports.get(way)

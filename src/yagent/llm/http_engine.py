@@ -1,0 +1,199 @@
+"""The engine that asks a model over HTTP: slot, attempt, stream, and again where that may help."""
+
+import logging
+import random
+from collections.abc import AsyncGenerator, Callable
+from contextlib import aclosing
+from dataclasses import dataclass, field
+
+from yagent.llm.dialects.port import Decoder, Dialect, Encoder, RejectedRequest, WireModel
+from yagent.llm.endpoint import Endpoint
+from yagent.llm.engine import (
+    CallOptions,
+    Head,
+    ModelConfigurationError,
+    ModelError,
+    Retrying,
+    Sent,
+    StreamEvent,
+    TransientModelError,
+)
+from yagent.llm.inflight import InFlightGate
+from yagent.llm.retry import RetrySettings, judge
+from yagent.llm.sse import SseParser
+from yagent.llm.transport.http import HttpClients, HttpReply, HttpRequest
+from yagent.protocol.messages import Message, ModelIdentity
+from yagent.runtime.clock import Clock, Deadline
+
+logger = logging.getLogger(__name__)
+
+MOST_ADJUSTMENTS = 8
+_BYTE_ORDER_MARK = b"\xef\xbb\xbf"
+
+
+@dataclass(frozen=True, slots=True)
+class EngineSettings:
+    """`timeout` limits one call in all, its retries included and its wait for a slot not; None is no limit (C-21, G-13)."""
+
+    timeout: float | None = 900.0
+    retry: RetrySettings = field(default_factory=RetrySettings)
+
+
+@dataclass(frozen=True, slots=True)
+class EngineServices:
+    """What all engines of a process share."""
+
+    clients: HttpClients
+    gate: InFlightGate
+    clock: Clock
+    random: Callable[[], float] = random.random
+
+
+class HttpEngine:
+    """One model behind one HTTP endpoint; implements `Engine`."""
+
+    def __init__(self, model: WireModel, dialect: Dialect, endpoint: Endpoint, settings: EngineSettings, services: EngineServices) -> None:
+        self._model = model
+        self._dialect = dialect
+        self._endpoint = endpoint
+        self._settings = settings
+        self._services = services
+        self._proven = False
+
+    @property
+    def identity(self) -> ModelIdentity:
+        """See `Engine.identity`."""
+        return self._model.identity
+
+    def open(self, head: Head) -> "HttpDialogue":
+        """See `Engine.open`."""
+        return HttpDialogue(self, self._dialect.encoder(head, self._model))
+
+    async def call(self, encoder: Encoder, options: CallOptions) -> AsyncGenerator[StreamEvent, None]:
+        """One logical call: see `Dialogue.stream`."""
+        async with self._services.gate.slot():
+            deadline = self._services.clock.deadline(self._settings.timeout)
+            failures = 0
+            while True:
+                try:
+                    async with aclosing(self._accepted(encoder, options, deadline)) as events:
+                        async for event in events:
+                            yield event
+                    return
+                except ModelError as error:
+                    failures += 1
+                    retrying = self._after(error, failures, deadline)
+                yield retrying
+                await self._services.clock.sleep(retrying.delay)
+
+    def _after(self, error: ModelError, failures: int, deadline: Deadline) -> Retrying:
+        """The wait before the next attempt; raises what the caller gets when there is none."""
+        verdict = judge(
+            error, failures=failures, remaining=deadline.remaining(), settings=self._settings.retry, random=self._services.random
+        )
+        logger.info("attempt %d with %s failed: %s", failures, self.identity.fingerprint, error)
+        if verdict.delay is None:
+            raise self._explained(error, verdict.reason)
+        return Retrying(str(error), verdict.delay, failures)
+
+    async def _accepted(self, encoder: Encoder, options: CallOptions, deadline: Deadline) -> AsyncGenerator[StreamEvent, None]:
+        """One attempt, repeated at once in another form while the server names what it does not take and we know better (A32)."""
+        for _ in range(MOST_ADJUSTMENTS):
+            try:
+                async with aclosing(self._attempt(encoder, options, deadline)) as events:
+                    async for event in events:
+                        yield event
+                return
+            except RejectedRequest as error:
+                if not encoder.adjust(error.rejection):
+                    raise
+                logger.info("%s rejected %s; sending another form", self.identity.fingerprint, error.rejection.parameter)
+        raise ModelConfigurationError(f"{self._endpoint.host} rejects every form of the request this program knows; see its log.")
+
+    async def _attempt(self, encoder: Encoder, options: CallOptions, deadline: Deadline) -> AsyncGenerator[StreamEvent, None]:
+        request = HttpRequest("POST", self._endpoint.url(self._dialect.path), self._headers(), encoder.body(options))
+        decoder = encoder.decoder()
+        yield Sent()
+        async with self._services.clients.send(request, deadline) as reply:
+            if not 200 <= reply.status < 300:
+                now = self._services.clock.wall().timestamp()
+                raise self._dialect.classify(reply.status, reply.headers, await reply.read_some(), now)
+            async with aclosing(self._deltas(reply, decoder)) as deltas:
+                async for delta in deltas:
+                    yield delta
+        completed = decoder.result()
+        self._proven = True
+        yield completed
+
+    async def _deltas(self, reply: HttpReply, decoder: Decoder) -> AsyncGenerator[StreamEvent, None]:
+        """What the body says, whatever the server calls its type: many name it wrongly, the first byte never does."""
+        chunk = start = await self._beginning(reply)
+        if start[:1] in (b"{", b"["):
+            for delta in decoder.whole(start + await _rest(reply)):
+                yield delta
+            return
+        if start[:1] == b"<":
+            raise self._page()
+        parser = SseParser()
+        while chunk and not decoder.finished:
+            for event in parser.feed(chunk):
+                for delta in decoder.feed(event):
+                    yield delta
+            chunk = b"" if decoder.finished else await reply.read()
+        if decoder.finished:
+            await reply.drain()
+            return
+        for event in parser.end():
+            for delta in decoder.feed(event):
+                yield delta
+
+    async def _beginning(self, reply: HttpReply) -> bytes:
+        """The body up to and with the first chunk that has more than blanks."""
+        start = b""
+        while not start and (chunk := await reply.read()):
+            start = chunk.removeprefix(_BYTE_ORDER_MARK).lstrip()
+        return start
+
+    def _page(self) -> ModelError:
+        """A page for people: the address of a web site, or a gateway in front of a model that worked before."""
+        message = f"{self._endpoint.host} sent a web page instead of a model's reply"
+        if self._proven:
+            return TransientModelError(f"{message}.")
+        return ModelConfigurationError(f"{message}: check its base URL, and whether a sign-in page is in the way.")
+
+    def _headers(self) -> dict[str, str]:
+        own = self._dialect.headers(self._endpoint.key(), self._model.quirks)
+        return {"content-type": "application/json", "accept": "text/event-stream", **own, **self._endpoint.headers}
+
+    def _explained(self, error: ModelError, reason: str) -> ModelError:
+        """The error as the user reads it: with the provider, the key's source and the model where they are what has to change."""
+        if error.status in (401, 403):
+            key = f"The key came from {self._endpoint.key_source}." if self._endpoint.key() else "No key was sent."
+            reason = f"{key} {reason}"
+        elif error.status in (404, 405):
+            reason = f"Asked for the model {self.identity.model!r} at {self._endpoint.url(self._dialect.path)}. {reason}"
+        error.args = (f"{self._endpoint.provider}: {error} {reason}".rstrip(),)
+        return error
+
+
+class HttpDialogue:
+    """One dialogue with an `HttpEngine`; implements `Dialogue`."""
+
+    def __init__(self, engine: HttpEngine, encoder: Encoder) -> None:
+        self._engine = engine
+        self._encoder = encoder
+
+    def append(self, message: Message) -> None:
+        """See `Dialogue.append`."""
+        self._encoder.append(message)
+
+    def stream(self, options: CallOptions) -> AsyncGenerator[StreamEvent, None]:
+        """See `Dialogue.stream`. Whoever leaves before `Completed` closes the iterator (`aclose`), which frees its slot at once."""
+        return self._engine.call(self._encoder, options)
+
+
+async def _rest(reply: HttpReply) -> bytes:
+    parts = []
+    while chunk := await reply.read():
+        parts.append(chunk)
+    return b"".join(parts)
