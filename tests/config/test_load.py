@@ -83,7 +83,7 @@ def test_marks_tabs_and_line_ends_of_other_editors_are_fine(tmp_path: Path, data
         (b"#" * 1_000_001, "", "larger"),
         (b"\x00", "line 1, column 1", "UTF-8"),
     ],
-    ids=str,
+    ids=["quote", "twice", "table twice", "no value", "open", "utf-16", "utf-16-le", "latin-1", "deep", "large", "zero byte"],
 )
 def test_a_broken_file_is_three_lines_that_say_what_where_and_how(tmp_path: Path, data: bytes, place: str, words: str) -> None:
     with pytest.raises(ConfigError) as caught:
