@@ -5,11 +5,14 @@ records of parallel delegations have one order. The types are the specification'
 `event_msg`; `compacted` and `agent_checkpoint` join them with the rooms that write them.
 """
 
+import json
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field, fields
-from typing import Any, ClassVar, TypeAlias, TypeVar, cast
+from dataclasses import MISSING, dataclass, field, fields
+from functools import cache
+from types import UnionType
+from typing import Any, ClassVar, Literal, TypeAlias, TypeVar, Union, cast, get_args, get_origin, get_type_hints
 
-from yagent.protocol.messages import Message, Part, Reasoning, Text, ToolCall, ToolResult, Usage
+from yagent.protocol.messages import Message, Part, Reasoning, Role, Text, ToolCall, ToolResult, Usage
 
 VERSION = 1
 
@@ -84,18 +87,32 @@ class Entry:
     record: Record
 
 
+def encode(ordinal: int, timestamp: str, record: Record) -> bytes:
+    """The record as a line of a file, line end included.
+
+    ASCII only: lone surrogates of file names survive the round trip, and a cut line never splits a character.
+    """
+    entry = {"ordinal": ordinal, "timestamp": timestamp, "type": record.kind, "payload": to_payload(record)}
+    return json.dumps(entry, separators=(",", ":"), default=_plain).encode("ascii") + b"\n"
+
+
 def to_payload(record: Record) -> dict[str, Any]:
-    """The record as plain JSON data. Fields that hold nothing are left out; the reader supplies their defaults."""
-    if isinstance(record, ResponseItem):
-        payload: dict[str, Any] = {"message": message_to_json(record.message)}
-        if record.usage is not None:
-            payload["usage"] = _held(asdict(record.usage))
-        return payload
-    return _held(asdict(record))
+    """The record as JSON data. Fields that hold their default are left out; the reader supplies it. What they hold is not looked into."""
+    match record:
+        case ResponseItem():
+            payload: dict[str, Any] = {"message": message_to_json(record.message)}
+            return payload if record.usage is None else {**payload, "usage": _written(record.usage)}
+        case SessionMeta():
+            return {**_written(record), "version": record.version}  # always said, because the default changes with the program
+        case _:
+            return _written(record)
 
 
 def from_payload(kind: str, payload: Mapping[str, Any]) -> Record:
-    """The record of a payload. Raises KeyError, TypeError or ValueError when it is not one; unknown fields are ignored (later versions)."""
+    """The record of a payload; unknown fields are ignored (later versions).
+
+    Raises KeyError, TypeError, AttributeError or ValueError when it is not one.
+    """
     if kind == ResponseItem.kind:
         usage = payload.get("usage")
         return ResponseItem(message_from_json(payload["message"]), None if usage is None else _build(Usage, usage))
@@ -107,37 +124,60 @@ def from_payload(kind: str, payload: Mapping[str, Any]) -> Record:
 
 
 def message_to_json(message: Message) -> dict[str, Any]:
-    """A message as plain JSON data."""
-    return _held({"role": message.role, "origin": message.origin, "parts": [_held(asdict(part)) for part in message.parts]})
+    """A message as JSON data."""
+    data: dict[str, Any] = {"role": message.role, "parts": [{"kind": part.kind, **_written(part)} for part in message.parts]}
+    return {**data, "origin": message.origin} if message.origin else data
 
 
 def message_from_json(data: Mapping[str, Any]) -> Message:
-    """The message of `message_to_json`, equal to the original."""
-    if data["role"] not in ("system", "user", "assistant", "tool"):
+    """The message of `message_to_json`, equal to the original. Raises as `from_payload` does."""
+    if data["role"] not in get_args(Role):
         raise ValueError(f"unknown role {data['role']!r}")
-    return Message(data["role"], tuple(_part_from_json(part) for part in data.get("parts", ())), data.get("origin", ""))
+    return Message(data["role"], tuple(_build(_PARTS[part["kind"]], part) for part in data["parts"]), data.get("origin", ""))
 
 
 _PARTS: Mapping[str, type[Part]] = {"text": Text, "reasoning": Reasoning, "tool_call": ToolCall, "tool_result": ToolResult}
-_REQUIRED_STRINGS = {
-    "text": ("text",),
-    "reasoning": ("text",),
-    "tool_call": ("id", "name", "arguments"),
-    "tool_result": ("call_id", "name", "text"),
-}
 
 
-def _part_from_json(data: Mapping[str, Any]) -> Part:
-    """Empty strings are left out when a part is written, so they are put back here."""
-    kind = data["kind"]
-    return _build(_PARTS[kind], {**dict.fromkeys(_REQUIRED_STRINGS[kind], ""), **data})
-
-
-def _held(data: Mapping[str, Any]) -> dict[str, Any]:
-    return {name: value for name, value in data.items() if value not in ("", None, {}, (), [], False)}
+def _written(value: Any) -> dict[str, Any]:
+    """The fields that do not hold their default. A default is None, "" or empty, so what a field holds is only ever compared as a whole."""
+    return {name: held for name, default in _defaults(type(value)) if (held := getattr(value, name)) != default}
 
 
 def _build(target: type[T], data: Mapping[str, Any]) -> T:
-    names = {each.name for each in fields(cast(Any, target))}
-    known = {name: value for name, value in data.items() if name in names}
+    known = {name: value for name, value in data.items() if name in _accepted(target)}
+    for name, value in known.items():
+        if not isinstance(value, _accepted(target)[name]):
+            raise ValueError(f"{name} of {target.__name__} cannot be a {type(value).__name__}")
     return target(**known)
+
+
+@cache
+def _defaults(target: type) -> tuple[tuple[str, Any], ...]:
+    """Each field and its default; `MISSING`, which equals nothing, where there is none."""
+    return tuple(
+        (each.name, each.default if each.default_factory is MISSING else each.default_factory()) for each in fields(cast(Any, target))
+    )
+
+
+@cache
+def _accepted(target: type) -> Mapping[str, tuple[type, ...]]:
+    """The classes a field's value may have in JSON."""
+    hints = get_type_hints(target)
+    return {each.name: _classes(hints[each.name]) for each in fields(cast(Any, target))}
+
+
+def _classes(hint: Any) -> tuple[type, ...]:
+    origin = get_origin(hint)
+    if origin in (Union, UnionType):
+        return tuple(each for part in get_args(hint) for each in _classes(part))
+    if origin is Literal:
+        return tuple({type(each) for each in get_args(hint)})
+    return (origin or hint,)
+
+
+def _plain(value: Any) -> Any:
+    """For mappings that are no dict."""
+    if isinstance(value, Mapping):
+        return dict(value)
+    raise TypeError(f"a record cannot hold a {type(value).__name__}")
