@@ -145,6 +145,8 @@ async def capture(program: Program, *, clock: Clock, timeout: float, limit: int 
     output, errors = Bounded(limit), Bounded(20_000)
     child = await start(program, output=output.add, errors=errors.add)
     output.when_full = child.kill
+    if output.full:
+        child.kill()
     timed_out = False
     try:
         with supervise.outside(f"process {program.arguments[0]}"):

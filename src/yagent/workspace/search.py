@@ -1,0 +1,284 @@
+"""Finding text in the user's tree with ripgrep, or without it, and saying what was not looked at."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import sys
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field, replace
+from pathlib import Path
+
+from yagent.errors import YagentError
+from yagent.runtime import supervise
+from yagent.runtime.clock import Clock
+from yagent.workspace.builtin_search import Options
+from yagent.workspace.matches import MatchReader, SearchHit
+from yagent.workspace.processes import Bounded, ProcessError, Program, capture, start
+from yagent.workspace.reading import ascii_name, explain, kind_of
+
+__all__ = ["FileList", "SearchError", "SearchHit", "SearchRequest", "SearchResult", "Searcher"]
+
+TIME_LIMIT = 30.0
+SHOWN_CHARACTERS = 40_000
+_HIDDEN_LOOK = 3.0
+_LISTED_BYTES = 60_000_000
+_BOOT = "import sys; sys.path.insert(0, sys.argv[1]); from yagent.workspace.builtin_search import main; sys.exit(main(sys.argv[2]))"
+
+
+class SearchError(YagentError):
+    """The search could not be made; the text says why."""
+
+
+@dataclass(frozen=True, slots=True)
+class SearchRequest:
+    """What to search: a regular expression (with `fixed_text`, a plain text) in the lines of the files below `root`, or of the file `root`.
+
+    `glob` narrows it by path, as gitignore patterns do; one that names an existing path means that path. `named` says that the asker named
+    `root` itself, so it is searched even where everything in it is ignored.
+    """
+
+    pattern: str
+    root: Path
+    glob: str | None = None
+    max_results: int = 200
+    include_ignored: bool = False
+    fixed_text: bool = False
+    ignore_case: bool = False
+    context_lines: int = 0
+    named: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class SearchResult:
+    """Lines in the order of their paths, which are relative to `base`. `truncated` says why there may be more, None when these are all.
+
+    `notes` say what was not searched and how to search it; `engine` is "ripgrep" or "built-in".
+    """
+
+    base: Path
+    hits: tuple[SearchHit, ...] = field(repr=False)
+    notes: tuple[str, ...]
+    truncated: str | None
+    engine: str
+
+
+@dataclass(frozen=True, slots=True)
+class FileList:
+    """Paths relative to the root, sorted; `truncated` says why there may be more."""
+
+    paths: tuple[str, ...] = field(repr=False)
+    truncated: str | None
+
+
+class Searcher:
+    """Searches with ripgrep (the given one, the one installed with us, or one on the environment's `PATH`), else by our own search."""
+
+    def __init__(self, clock: Clock, environment: Mapping[str, str], *, ripgrep: str | None = None, use_ripgrep: bool = True) -> None:
+        self._clock = clock
+        self._environment = {name: value for name, value in environment.items() if name != "RIPGREP_CONFIG_PATH"}
+        self._ripgrep = ripgrep
+        self._use_ripgrep = use_ripgrep
+
+    async def search(self, request: SearchRequest) -> SearchResult:
+        """Search; bounded in time, memory and result. Sources: requirement D-33.
+
+        Raises:
+            SearchError: the pattern or glob is not valid, or the root is missing, or no file or directory.
+        """
+        request = await supervise.in_thread(_located, request)
+        result, failure = await self._pass(request, TIME_LIMIT)
+        if failure is not None:
+            raise SearchError(failure)
+        if request.include_ignored or await supervise.in_thread(request.root.is_file):
+            return result
+        if result.hits or result.truncated:
+            return _with_note(result, "ignored and hidden files were not searched; include_ignored searches them, too")
+        return await self._look_at_ignored(request, result)
+
+    async def list_files(self, root: Path, *, include_ignored: bool = False, limit: int = 200_000) -> FileList:
+        """All files below a directory, hidden ones too, without .git and (by default) without ignored ones.
+
+        Raises:
+            SearchError: the root is missing or cannot be listed.
+        """
+        await supervise.in_thread(_require_place, root)
+        options = Options(path=".", everything=include_ignored, hidden=True, globs=("!.git",))
+        captured = await capture(
+            await supervise.in_thread(self._program, options, root), clock=self._clock, timeout=TIME_LIMIT, limit=_LISTED_BYTES
+        )
+        pieces = captured.output.split(b"\0")
+        paths = sorted(os.fsdecode(piece).removeprefix("./") for piece in pieces[:-1])
+        truncated = "listing took too long" if captured.timed_out else "there are too many files" if captured.truncated else None
+        if len(paths) > limit:
+            truncated = f"there are more than {limit} files"
+        return FileList(tuple(paths[:limit]), truncated)
+
+    async def _pass(self, request: SearchRequest, seconds: float) -> tuple[SearchResult, str | None]:
+        """One run of the engine; the failure, if it failed, in words."""
+        directory, path = await supervise.in_thread(_directory_and_path, request.root)
+        per_file = request.max_results + 1 if directory != request.root else max(20, request.max_results // 4)
+        globs = (() if request.glob is None else (request.glob,)) + (("!.git",) if request.include_ignored else ())
+        options = Options(
+            path=path,
+            pattern=request.pattern,
+            globs=globs,
+            everything=request.include_ignored,
+            hidden=request.include_ignored,
+            fixed_text=request.fixed_text,
+            ignore_case=request.ignore_case,
+            context_lines=request.context_lines,
+            max_count=per_file,
+        )
+        errors = Bounded(20_000)
+        reader = MatchReader(request.max_results, SHOWN_CHARACTERS)
+        try:
+            program = await supervise.in_thread(self._program, options, directory)
+            child = await start(program, output=reader.add, errors=errors.add)
+        except ProcessError as error:
+            return SearchResult(directory, (), (), None, self.engine), str(error)
+        reader.when_enough = child.kill
+        truncated, code = None, None
+        try:
+            if reader.enough is not None:
+                child.kill()
+            with supervise.outside("search"):
+                async with self._clock.timeout(seconds):
+                    code = await child.exited()
+                    await child.drained()
+        except TimeoutError:
+            truncated = f"the search was stopped after {seconds:g} seconds; narrow it by path or glob"
+        finally:
+            child.kill()
+            child.close()
+        said = bytes(errors.data).decode("utf-8", "replace")
+        if code not in (0, 1) and reader.enough is None and truncated is None and not _only_unreadable(said):
+            return SearchResult(directory, (), (), None, self.engine), _failure(said, self.engine)
+        notes = (*_left_out(reader, said, per_file), *self._dialect())
+        return SearchResult(directory, tuple(reader.hits), notes, truncated or reader.enough, self.engine), None
+
+    async def _look_at_ignored(self, request: SearchRequest, result: SearchResult) -> SearchResult:
+        """Nothing was found: before that is believed, look where nobody looked."""
+        wider, failure = await self._pass(replace(request, include_ignored=True), TIME_LIMIT if request.named else _HIDDEN_LOOK)
+        if failure is not None or not wider.hits:
+            looked = "" if failure is not None or wider.truncated else ", nor in ignored or hidden files"
+            return _with_note(result, f"nothing was found{looked}")
+        if request.named:
+            return _with_note(wider, "these matches are in ignored or hidden files; there are none elsewhere below that path")
+        files = list(dict.fromkeys(hit.path for hit in wider.hits))
+        shown = ", ".join(map(ascii_name, files[:10])) + (" and more" if len(files) > 10 or wider.truncated else "")
+        return _with_note(
+            result, f"ignored and hidden files were not searched; there are matches in {shown}: include_ignored searches them"
+        )
+
+    @property
+    def engine(self) -> str:
+        """The engine in use."""
+        return "ripgrep" if self._program_path() else "built-in"
+
+    def _program(self, options: Options, directory: Path) -> Program:
+        ripgrep = self._program_path()
+        if ripgrep is None:
+            package_root = str(Path(__file__).parents[2])
+            return Program((sys.executable, "-I", "-c", _BOOT, package_root, json.dumps(asdict(options))), directory, self._environment)
+        return Program((ripgrep, *_arguments(options, directory)), directory, self._environment)
+
+    def _program_path(self) -> str | None:
+        if not self._use_ripgrep:
+            return None
+        if self._ripgrep is None:
+            beside = Path(sys.executable).parent / "rg"
+            self._ripgrep = str(beside) if os.access(beside, os.X_OK) else shutil.which("rg", path=self._environment.get("PATH", "")) or ""
+        return self._ripgrep or None
+
+    def _dialect(self) -> tuple[str, ...]:
+        if self._program_path():
+            return ()
+        return ("ripgrep is not available: a slower built-in search was used, with Python's regular expressions",)
+
+
+def _arguments(options: Options, directory: Path) -> list[str]:
+    arguments = ["--no-config", "--sort=path", "--no-follow"]
+    if not _in_repository(directory):
+        # Outside a repository, ignore files of distant parent directories say nothing about this one.
+        arguments += ["--no-require-git", "--no-ignore-parent"]
+    if options.everything:
+        arguments.append("--no-ignore")
+    if options.hidden:
+        arguments.append("--hidden")
+    arguments += [f"--glob={glob}" for glob in options.globs]
+    if options.pattern is None:
+        return [*arguments, "--files", "--null", "--", options.path]
+    arguments += ["--json", "--crlf", f"--max-count={options.max_count}", "--fixed-strings" if options.fixed_text else "--engine=auto"]
+    if options.ignore_case:
+        arguments.append("--ignore-case")
+    if options.context_lines:
+        arguments.append(f"--context={options.context_lines}")
+    return [*arguments, f"--regexp={options.pattern}", "--", options.path]
+
+
+def _in_repository(directory: Path) -> bool:
+    return any(os.path.lexists(place / ".git") for place in (directory, *directory.parents))
+
+
+def _located(request: SearchRequest) -> SearchRequest:
+    """The request with a glob that is really a path made its root. Blocks."""
+    _require_place(request.root)
+    if "\0" in request.pattern or "\n" in request.pattern:
+        raise SearchError("a pattern cannot hold a line break or a NUL character: the search goes line by line")
+    if request.glob is None or not request.root.is_dir():
+        return replace(request, glob=None)
+    literal = request.root / request.glob.removeprefix("/")
+    if ".." in literal.parts or "\0" in request.glob or not literal.exists():
+        return request
+    _require_place(literal)
+    return replace(request, root=literal, glob=None, named=True)
+
+
+def _directory_and_path(root: Path) -> tuple[Path, str]:
+    """Where to start the engine, and what it searches from there: never a name that could be taken for an option."""
+    return (root.parent, f"./{root.name}") if root.is_file() else (root, ".")
+
+
+def _require_place(root: Path) -> None:
+    try:
+        kind = kind_of(root.stat().st_mode)
+    except (OSError, ValueError) as error:
+        raise SearchError(str(explain(error, root, "search"))) from error
+    if kind not in ("file", "directory"):
+        raise SearchError(f"cannot search {root}: it is a {kind}, not a file or directory")
+
+
+def _only_unreadable(said: str) -> bool:
+    lines = said.splitlines()
+    return (
+        bool(lines) and all(line.startswith("rg: ") and ": " in line[4:] for line in lines) and "regex" not in said and "glob" not in said
+    )
+
+
+def _failure(said: str, engine: str) -> str:
+    lines = "\n".join(line for line in said.strip().removeprefix("rg: ").splitlines() if line.strip("~")) or "no reason was given"
+    hint = "; escape special characters with a backslash, or search for it as plain text" if "regex" in lines or "pattern" in lines else ""
+    return f"{engine} could not search: {lines[:1500]}{hint}"
+
+
+def _left_out(reader: MatchReader, said: str, per_file: int) -> list[str]:
+    notes = []
+    capped = [path for path, count in reader.matches.items() if count >= per_file]
+    if capped:
+        notes.append(f"only the first {per_file} matches of a file are shown: {', '.join(map(ascii_name, capped[:5]))}")
+    if reader.oversized:
+        names = ", ".join(map(ascii_name, dict.fromkeys(reader.oversized)))
+        notes.append(f"matches in extremely long lines, which cannot be shown, are in: {names[:500]}")
+    if reader.binary:
+        notes.append(f"not searched to their end, because they turn out binary: {', '.join(map(ascii_name, reader.binary[:5]))}")
+    unreadable = [line.removeprefix("rg: ") for line in said.splitlines() if line.startswith("rg: ")]
+    if unreadable:
+        more = f" and {len(unreadable) - 3} more" if len(unreadable) > 3 else ""
+        notes.append(f"could not be read: {'; '.join(unreadable[:3])}{more}")
+    return notes
+
+
+def _with_note(result: SearchResult, note: str) -> SearchResult:
+    return replace(result, notes=(*result.notes, note))
