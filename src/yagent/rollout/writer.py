@@ -27,7 +27,7 @@ class RolloutError(YagentError):
     """The record of a run cannot be written."""
 
 
-class Sequence:
+class Numbers:
     """One order over all files of a session."""
 
     def __init__(self) -> None:
@@ -54,7 +54,7 @@ class NullRecorder:
 class RolloutWriter:
     """The record of one run of one agent in one file."""
 
-    def __init__(self, path: Path, descriptor: int, sequence: Sequence, clock: Clock, domain: Domain) -> None:
+    def __init__(self, path: Path, descriptor: int, sequence: Numbers, clock: Clock, domain: Domain) -> None:
         self.path = path
         self._descriptor = descriptor
         self._sequence = sequence
@@ -139,7 +139,7 @@ class SessionLog:
     directory: Path
     session: str
     started: str  # file-name form of the session's start, UTC
-    sequence: Sequence
+    sequence: Numbers
     clock: Clock
     domain: Domain
     prepare_directory: Callable[[Path], None]
