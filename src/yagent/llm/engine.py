@@ -13,7 +13,7 @@ to the request before. One dialogue is one epoch (decisions, "Conversation and c
     ModelGaveUp              give up: refusal, quota used up, content filter, a reply that cannot be used
 """
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator
 from dataclasses import dataclass
 from typing import ClassVar, Literal, Protocol, TypeAlias
 
@@ -130,8 +130,11 @@ class Dialogue(Protocol):
         """Add a message for good. Tool results must answer calls of the last assistant message, each exactly once."""
         ...
 
-    def stream(self, options: CallOptions) -> AsyncIterator[StreamEvent]:
-        """Send everything appended so far and yield what comes back; ends after `Completed`. Does not append the reply."""
+    def stream(self, options: CallOptions) -> AsyncGenerator[StreamEvent, None]:
+        """Send everything appended so far and yield what comes back; ends after `Completed`. Does not append the reply.
+
+        Whoever may leave early closes the generator (`contextlib.aclosing`), so that the connection and its slot are free at once.
+        """
         ...
 
 

@@ -18,17 +18,6 @@ class AskDesk:
     def __init__(self, can_ask: bool) -> None:
         self._can_ask = can_ask
         self._pending: Pending[Answer] = Pending()
-        self._count = 0
-
-    @property
-    def can_ask(self) -> bool:
-        """Whether somebody can answer."""
-        return self._can_ask
-
-    def new_id(self) -> str:
-        """An id no other ask of this session has."""
-        self._count += 1
-        return f"ask-{self._count}"
 
     def answer(self, ask_id: str, answer: Answer) -> bool:
         """Deliver an answer; False when nobody waits for it."""
@@ -37,22 +26,22 @@ class AskDesk:
     def asker(self, publisher: EventPublisher, activity: Activity) -> Asker:
         """The way of one agent to the user; its timers stand still while it waits."""
 
-        async def ask(question: Ask) -> Answer:
-            publisher.publish(_needed(question))
+        async def put(ask: Ask) -> Answer:
+            publisher.publish(_needed(ask))
             answer = NOBODY
             try:
                 if self._can_ask:
-                    future = self._pending.open(question.id)
+                    future = self._pending.open(ask.id)
                     with activity.frozen():
                         answer = await future
             except asyncio.CancelledError:
                 answer = Answer(granted=False, answered_by="cancelled")
                 raise
             finally:
-                publisher.publish(_response(question, answer))
+                publisher.publish(_response(ask, answer))
             return answer
 
-        return ask
+        return put
 
 
 def _needed(ask: Ask) -> UserHelpNeeded:

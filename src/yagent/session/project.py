@@ -4,31 +4,96 @@ import os
 import platform
 import stat
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Final
 
 from yagent.agents.director.context import DOCUMENT_LIMIT, DOCUMENTS, Document, Environment, fit_documents
+from yagent.protocol.result import FileChange
 from yagent.runtime.clock import Clock
-from yagent.runtime.supervise import in_thread
+from yagent.runtime.supervise import in_thread, together
+from yagent.workspace.git import Git, GitFacts, WorkspaceState
+
+COMMITS: Final = 3  # shown to the Director
 
 
-async def documents(workspace: Path) -> tuple[Document, ...]:
-    """The project's own documents at the root of the workspace, in their order of precedence and within their size limit."""
-    return fit_documents(await in_thread(_read_documents, workspace))
+@dataclass(frozen=True, slots=True)
+class Found:
+    """What a look at the workspace gave."""
+
+    environment: Environment
+    documents: tuple[Document, ...]
+    git: GitFacts
+    commits: tuple[str, ...]
 
 
-def environment(workspace: Path, clock: Clock, git: Sequence[str], *, can_ask: bool) -> Environment:
-    """What is true at the start of this task. The date has no time, so that a retry on the same day says the same."""
-    return Environment(
-        workspace=str(workspace),
-        system=f"{platform.system()} {platform.machine()}",
-        date=f"{clock.wall():%Y-%m-%d}",
-        git=tuple(git),
-        nobody_to_ask=not can_ask,
-    )
+class Surroundings:
+    """The workspace as the Director's context and the task's account see it."""
+
+    def __init__(self, workspace: Path, git: Git, clock: Clock, *, can_ask: bool) -> None:
+        self._workspace = workspace
+        self._git = git
+        self._clock = clock
+        self._can_ask = can_ask
+
+    async def look(self) -> Found:
+        """What is true now: the project's documents, the repository, the day."""
+        facts, commits, documents = await together(
+            [
+                ("git facts", self._git.facts(self._workspace)),
+                ("git log", self._git.recent(self._workspace, COMMITS)),
+                ("documents", in_thread(_read_documents, self._workspace)),
+            ]
+        )
+        git: GitFacts = facts.result()
+        environment = Environment(
+            workspace=str(self._workspace),
+            system=f"{platform.system()} {platform.machine()}",
+            date=f"{self._clock.wall():%Y-%m-%d}",
+            git=_git_lines(git, commits.result()),
+            nobody_to_ask=not self._can_ask,
+        )
+        return Found(environment, fit_documents(documents.result()), git, commits.result())
+
+    async def state(self) -> WorkspaceState:
+        """What differs from the last commit now, to tell the task's changes from the user's own."""
+        return await self._git.state(self._workspace)
+
+    async def changes(self, since: WorkspaceState) -> tuple[tuple[FileChange, ...], str | None]:
+        """The files that changed since, relative to the workspace, and a note when there may be more."""
+        changed = await self._git.changed_files(since)
+        files = tuple(self._change(each, since) for each in changed.files)
+        return files, changed.note
+
+    def _change(self, changed: ChangedFile, since: WorkspaceState) -> FileChange:
+        path = os.path.relpath((since.root or self._workspace) / changed.path, self._workspace)
+        return FileChange(path, changed.kind, before_task=changed.path in since.paths)
+
+    def names_file(self, path: str) -> bool:
+        """Whether a path an agent wrote names something in the workspace."""
+        try:
+            return (self._workspace / path).exists()
+        except (OSError, ValueError):
+            return False
+
+
+def _git_lines(git: GitFacts, commits: Sequence[str]) -> tuple[str, ...]:
+    """The repository in a few lines for the first message."""
+    if not git.is_repository:
+        return ("Not a git repository.",)
+    counts = [(git.staged, "staged"), (git.modified, "modified"), (git.untracked, "untracked"), (git.conflicted, "in conflict")]
+    dirty = ", ".join(f"{count} {what}" for count, what in counts if count)
+    state = dirty or ("clean" if git.dirty is False else "state unknown")
+    lines = [f"Git branch: {git.branch or 'none (detached)'}; {state}"]
+    if commits:
+        lines += ["Last commits:", *(f"  {commit}" for commit in commits)]
+    elif git.head is None:
+        lines.append("There is no commit yet.")
+    return tuple(lines)
 
 
 def _read_documents(workspace: Path) -> list[Document]:
-    found = []
+    found: list[Document] = []
     for name in DOCUMENTS:
         text = _read(workspace / name)
         if text is not None and not any(text == document.text for document in found):  # a link to the same document

@@ -39,6 +39,8 @@ async def _timed(loop: AgentLoop, opening: Sequence[Message], frame: Frame) -> R
         with frame.activity.follow(frame.gate):
             return await frame.activity.run(loop.run(opening))
     except TotalTimeoutError as over:
+        if not loop.role.is_delegated:
+            return loop.ended(over)
         try:
             async with frame.clock.timeout(LAST_STEP_SECONDS):
                 return await loop.time_is_up()

@@ -51,7 +51,7 @@ class AgentLoop:
     """One run of one agent."""
 
     def __init__(self, role: Role, frame: Frame, parts: LoopParts, hooks: LoopHooks, *, max_steps: int, last_words: LastWords) -> None:
-        self._role = role
+        self.role = role
         self._frame = frame
         self._parts = parts
         self._hooks = hooks
@@ -80,10 +80,12 @@ class AgentLoop:
     def ended(self, error: BaseException) -> RunResult:
         """The result of a run that `error` ended."""
         reason = classify(error)
+        if reason is StopReason.TOTAL_TIMEOUT and not self.role.is_delegated:
+            reason = StopReason.TIME_LIMIT
         known = error if isinstance(error, YagentError) else None
         if reason is StopReason.PANIC and known is None:
-            logger.error("the loop of %s failed", self._role.name, exc_info=error)
-            known = Panic(f"{self._role.name} stopped on an unexpected {type(error).__name__}: {error}. The log has the details.")
+            logger.error("the loop of %s failed", self.role.name, exc_info=error)
+            known = Panic(f"{self.role.name} stopped on an unexpected {type(error).__name__}: {error}. The log has the details.")
         return self._result(reason, self._parts.conversation.last_words(), error=known)
 
     async def last_word(self, reason: StopReason, instruction: str) -> RunResult:
@@ -119,7 +121,7 @@ class AgentLoop:
             if reply.message.parts:
                 self._parts.conversation.append(reply.message, reply.usage)
             for note in reply.notes:
-                self._frame.account.warn(f"{self._role.name}: {note}")
+                self._frame.account.warn(f"{self.role.name}: {note}")
             if reply.finish != "pause" or reply.message.calls:
                 return reply
         raise ModelGaveUp(f"The model paused its turn {PAUSES} times in a row without an answer. Try again or choose another model.")
@@ -162,7 +164,7 @@ class AgentLoop:
             self._append_results(calls, batch.results, note)
         self._delegated = self._delegated or any(call.name.startswith("delegate_") for call in calls)
         if count >= END:
-            message = f"{self._role.name} made the same call {count} times with the same result and was ended."
+            message = f"{self.role.name} made the same call {count} times with the same result and was ended."
             raise LimitReached(StopReason.LOOP_DETECTED, message)
         return outputs
 
@@ -216,12 +218,12 @@ class AgentLoop:
             return None
         thought = grammar.parse(message.text)
         if thought is None:
-            if self._role.demands_thought:
-                logger.info("%s step %d: no readable thought block", self._role.name, self._steps)
+            if self.role.demands_thought:
+                logger.info("%s step %d: no readable thought block", self.role.name, self._steps)
             return None
         plan = [PlanItem(state=item.state, text=item.text) for item in thought.plan]
         entry = ThinklinkEntry(
-            agent=self._role.name,
+            agent=self.role.name,
             kind="thought",
             goal=thought.goal or None,
             step=thought.step or None,

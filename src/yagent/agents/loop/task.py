@@ -6,14 +6,12 @@ from yagent.agents.loop.stop import LimitReached
 from yagent.protocol.messages import ModelIdentity, Usage
 from yagent.protocol.result import DelegationAccount, DeniedAccount
 from yagent.protocol.stop import StopReason
-from yagent.runtime.clock import Deadline
 
 
 @dataclass(frozen=True, slots=True)
 class TaskLimits:
-    """Limits of a task: `max_cost` in US dollars, `deadline` in time; None or a deadline that never comes for no limit."""
+    """Limits of a task that its account watches: `max_cost` in US dollars, None for none. Time is watched by the runs' activities."""
 
-    deadline: Deadline
     max_cost: float | None = None
 
 
@@ -55,8 +53,6 @@ class TaskAccount:
             raise LimitReached(
                 StopReason.COST_LIMIT, f"The cost limit of ${limit:g} is reached (${self.cost:.4f} used). Raise --max-cost to go on."
             )
-        if self.limits.deadline.passed:
-            raise LimitReached(StopReason.TIME_LIMIT, "The time limit of the task is reached. Raise --timeout to go on.")
 
 
 def price(identity: ModelIdentity, usage: Usage | None) -> float | None:

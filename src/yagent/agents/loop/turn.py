@@ -1,10 +1,22 @@
 """One model call: from the conversation so far to a complete reply, with everything in between told to the bus."""
 
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable
+from contextlib import aclosing
 from dataclasses import dataclass
 
 from yagent.agents.loop.frame import EventPublisher, Frame
-from yagent.llm.engine import CallOptions, Completed, Dialogue, ModelGaveUp, ReasoningDelta, Retrying, Sent, TextDelta, TransientModelError
+from yagent.llm.engine import (
+    CallOptions,
+    Completed,
+    Dialogue,
+    ModelGaveUp,
+    ReasoningDelta,
+    Retrying,
+    Sent,
+    StreamEvent,
+    TextDelta,
+    TransientModelError,
+)
 from yagent.protocol.events import (
     AiChunk,
     AiResponse,
@@ -67,23 +79,27 @@ class Turn:
         told = _Telling(self._frame.publisher, self._identity, self._calls, self._frame.clock.now)
         try:
             with self._frame.activity.busy():
-                async for event in self._dialogue.stream(options):
-                    match event:
-                        case Sent():
-                            told.sent()
-                        case TextDelta():
-                            told.chunk(event.text, "text")
-                        case ReasoningDelta():
-                            told.chunk(event.text, "reasoning")
-                        case Retrying():
-                            told.ended(None, None, event.reason)
-                            self._frame.publisher.publish(LlmRetry(reason=event.reason, delay_seconds=event.delay, attempt=event.attempt))
-                        case Completed():
-                            told.completed(event, self._frame.account.charge(self._identity, event.usage))
-                            return event
+                async with aclosing(self._dialogue.stream(options)) as events:
+                    return await self._followed(events, told)
         except BaseException as failure:
             told.ended(None, None, str(failure) or type(failure).__name__)
             raise
+
+    async def _followed(self, events: AsyncIterator[StreamEvent], told: "_Telling") -> Completed:
+        async for event in events:
+            match event:
+                case Sent():
+                    told.sent()
+                case TextDelta():
+                    told.chunk(event.text, "text")
+                case ReasoningDelta():
+                    told.chunk(event.text, "reasoning")
+                case Retrying():
+                    told.ended(None, None, event.reason)
+                    self._frame.publisher.publish(LlmRetry(reason=event.reason, delay_seconds=event.delay, attempt=event.attempt))
+                case Completed():
+                    told.completed(event, self._frame.account.charge(self._identity, event.usage))
+                    return event
         raise ModelGaveUp(
             f"{self._identity.model} ended its reply without completing it. This is a defect of its engine; please report it."
         )

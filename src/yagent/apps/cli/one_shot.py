@@ -47,12 +47,12 @@ class Progress(Protocol):
         ...
 
 
-async def run_one_shot(client: Client, run: OneShot, kill: Callable[[], None]) -> int:
-    """Carry out the run and return the exit code of the process. `kill` ends all child processes at once, for a second signal."""
+async def run_one_shot(client: Client, run: OneShot) -> int:
+    """Carry out the run and return the exit code of the process."""
     out = StandardOutput()
     async with AsyncExitStack() as stack:
         domain = await stack.enter_async_context(Domain("one-shot"))
-        interruption = _Interruption(lambda: domain.go("stop", _stop(client)), kill)
+        interruption = _Interruption(lambda: domain.go("stop", _stop(client)))
         interruption.install()
         stack.callback(out.watch(interruption.output_closed))
         faces = _Faces(client, run, out, domain)
@@ -89,10 +89,9 @@ def _deliver(run: OneShot, out: StandardOutput, result: TaskResult, signal_code:
 class _Interruption:
     """Signals of a run: the first ends it in order, a second one at once."""
 
-    def __init__(self, stop: Callable[[], object], kill: Callable[[], None]) -> None:
+    def __init__(self, stop: Callable[[], object]) -> None:
         self.exit_code: int | None = None
         self._stop = stop
-        self._kill = kill
 
     def install(self) -> None:
         loop = asyncio.get_running_loop()
@@ -107,8 +106,7 @@ class _Interruption:
 
     def _arrived(self, code: int) -> None:
         if self.exit_code in (INTERRUPTED, TERMINATED):
-            self._kill()
-            os._exit(code)
+            os._exit(code)  # the workspace's lifeline ends what still runs when we are gone
         self.exit_code = code
         self._stop()
 

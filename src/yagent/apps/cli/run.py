@@ -60,7 +60,7 @@ async def _run(prompt: str, options: RunOptions, terminal: int | None) -> int:
     )
     async with open_session(request, SystemClock()) as session:
         run = OneShot(prompt=prompt, output=options.output, quiet=options.quiet, terminal=terminal)
-        return await run_one_shot(session, run, session.kill_processes)
+        return await run_one_shot(session, run)
 
 
 def _flags(options: RunOptions) -> RunFlags:

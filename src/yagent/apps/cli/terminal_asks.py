@@ -62,7 +62,7 @@ class TerminalAsks:
         """One line as the terminal hands it over; None when it is gone or at its end."""
         loop = asyncio.get_running_loop()
         ready: asyncio.Future[None] = loop.create_future()
-        loop.add_reader(self._descriptor, lambda: ready.done() or ready.set_result(None))
+        loop.add_reader(self._descriptor, _settle, ready)
         try:
             await ready
             data = os.read(self._descriptor, 65536)
@@ -71,6 +71,11 @@ class TerminalAsks:
         finally:
             loop.remove_reader(self._descriptor)
         return data.decode("utf-8", "replace") if data else None
+
+
+def _settle(ready: asyncio.Future[None]) -> None:
+    if not ready.done():
+        ready.set_result(None)
 
 
 def question(ask: Ask, waiting: int = 0) -> str:

@@ -1,0 +1,186 @@
+"""Builds a session from what was asked for: the only place that knows every concrete class."""
+
+import asyncio
+import os
+import pwd
+import secrets
+import shutil
+import tempfile
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass, replace
+from functools import partial
+from pathlib import Path
+from typing import ClassVar
+
+from yagent._version import VERSION
+from yagent.agents.loop.recorder import Recorder
+from yagent.agents.roles.roster import ROSTER
+from yagent.config.load import Loaded, load
+from yagent.config.providers import ProviderOptions, resolve
+from yagent.config.schema import Config
+from yagent.errors import YagentError
+from yagent.prompts.text import Prompts
+from yagent.protocol.events import Event, SessionStarted, WarningIssued
+from yagent.protocol.ids import AgentIdentity, SessionId
+from yagent.protocol.stop import USAGE
+from yagent.rollout.reader import list_sessions
+from yagent.rollout.writer import NullRecorder, Numbers, SessionLog
+from yagent.runtime.atomic import make_private_directory
+from yagent.runtime.bus import Bus
+from yagent.runtime.clock import Clock
+from yagent.runtime.log import Redactor, configure
+from yagent.runtime.paths import DataHome, project_id
+from yagent.runtime.supervise import Domain
+from yagent.session.asks import AskDesk
+from yagent.session.engines import Engines
+from yagent.session.project import Surroundings
+from yagent.session.request import SessionRequest
+from yagent.session.session import Session
+from yagent.session.settings import mode, permission_settings, run_settings, secret_texts, shell_settings, task_settings
+from yagent.session.tasks import TaskRunner
+from yagent.session.voice import CurrentTask, session_publisher
+from yagent.session.workshop import Workshop
+from yagent.tools.builtin.catalogue import shipped_tools
+from yagent.tools.registry import Registry
+from yagent.tools.spec import AnySpec
+from yagent.workspace.git import Git
+from yagent.workspace.grants import Grants
+from yagent.workspace.guard import too_wide_for_yolo
+from yagent.workspace.permissions import Mode, Permissions, PermissionSettings
+from yagent.workspace.search import Searcher
+from yagent.workspace.shell import Shell
+
+
+class RequestError(YagentError):
+    """What was asked for cannot be done."""
+
+    exit_code: ClassVar[int] = USAGE
+
+
+@asynccontextmanager
+async def open_session(request: SessionRequest, clock: Clock) -> AsyncIterator[Session]:
+    """A session ready for its first task; leaving the block ends everything it started.
+
+    Raises `ConfigError` when the configuration cannot be used, `RequestError` when the request cannot.
+    """
+    user = user_home(request.environ)
+    home = DataHome.from_environment(request.environ, user)
+    loaded = load(request.config_path, environ=request.environ, home=home)
+    resolution = resolve(loaded, request.environ, ProviderOptions(request.flags.provider, request.flags.model))
+    _check(request, loaded, user)
+    async with AsyncExitStack() as stack:
+        if home.problem is not None:
+            stack.callback(shutil.rmtree, home.root, ignore_errors=True)
+        temporary = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="yagent-", ignore_cleanup_errors=True)))
+        stack.callback(configure(home.logs_dir, clock=clock, redactor=Redactor(secret_texts(resolution, request.environ))).close)
+        domain = await stack.enter_async_context(Domain("session"))
+        engines = await stack.enter_async_context(Engines(resolution, request.environ, clock))
+        await engines.settle_models()
+        settings = shell_settings(loaded.config, request, resolution)
+        shell = await stack.enter_async_context(Shell(clock=clock, environment=request.environ, temporary=temporary, settings=settings))
+        permissions = permission_settings(loaded.config, request, home, user, temporary)
+        parts = _Parts(request, loaded, home, clock, domain, engines, shell)
+        session, close = await parts.session(permissions, [home.problem, *loaded.notices, *resolution.notices])
+        try:
+            yield session
+        finally:
+            await close()
+
+
+def user_home(environ: Mapping[str, str]) -> Path | None:
+    """The user's home directory, None when it cannot be told."""
+    told = environ.get("HOME", "")
+    if told.startswith("/"):
+        return Path(told)
+    try:
+        return Path(pwd.getpwuid(os.getuid()).pw_dir)
+    except KeyError:
+        return None
+
+
+def _check(request: SessionRequest, loaded: Loaded, user: Path | None) -> None:
+    """Refuse what cannot be meant."""
+    if not request.workspace.is_dir():
+        raise RequestError(f"{request.workspace} is no directory (any more). Start in the directory of your project.")
+    unknown = request.flags.disabled_agents - (ROSTER.keys() - {"director"})
+    if unknown:
+        known = ", ".join(name for name in ROSTER if name != "director")
+        raise RequestError(f"There is no agent called {', '.join(sorted(unknown))}. Agents that can be left out: {known}.")
+    wide = too_wide_for_yolo(request.workspace, user) if mode(loaded.config, request.flags) is not Mode.ASK else None
+    if wide is not None:
+        raise RequestError(wide)
+
+
+@dataclass(frozen=True, slots=True)
+class _Parts:
+    """What a session is put together from."""
+
+    request: SessionRequest
+    loaded: Loaded
+    home: DataHome
+    clock: Clock
+    domain: Domain
+    engines: Engines
+    shell: Shell
+
+    async def session(self, judging: PermissionSettings, notices: Sequence[object]) -> tuple[Session, Callable[[], Awaitable[None]]]:
+        """The session, and what closes its records."""
+        request, clock = self.request, self.clock
+        config = self.loaded.config
+        session_id = secrets.token_hex(4)
+        bus: Bus[Event] = Bus()
+        task = CurrentTask()
+        grants = Grants(request.workspace, self.home.settings_file, clock=clock)
+        warnings = [str(notice) for notice in (*notices, await grants.load()) if notice]
+        permissions = Permissions(judging, grants)
+        rollouts = self.home.rollout_dir(project_id(str(request.workspace)))
+        settings = run_settings(config, request)
+        shop = Workshop(
+            session=session_id,
+            workspace=request.workspace,
+            clock=clock,
+            domain=self.domain,
+            shell=self.shell,
+            publisher=session_publisher(bus, session_id, clock, task),
+            prompts=(prompts := Prompts()),
+            registry=_registry(config, prompts, Searcher(clock, request.environ)),
+            engine=self.engines.engine,
+            open_record=self._recorder(rollouts, session_id),
+            asks=AskDesk(request.can_ask),
+            grants=grants,
+            write_lock=asyncio.Lock(),
+            roster=ROSTER,
+            settings=settings,
+        )
+        surroundings = Surroundings(request.workspace, Git(clock, request.environ), clock, can_ask=settings.offers_asks)
+        tasks = TaskRunner(shop, permissions, surroundings, task_settings(config, request.flags), current=task, start_warnings=warnings)
+        self._tell(shop, warnings)
+        return Session(shop, tasks, bus, partial(list_sessions, rollouts)), tasks.close
+
+    def _recorder(self, directory: Path, session: SessionId) -> Callable[[AgentIdentity], Recorder]:
+        if self.home.problem is not None:
+            return lambda agent: NullRecorder()
+        started = f"{self.clock.wall():%Y%m%d-%H%M%S}"
+        return SessionLog(directory, session, started, Numbers(), self.clock, self.domain, make_private_directory).open
+
+    def _tell(self, shop: Workshop, warnings: Sequence[str]) -> None:
+        identity = shop.engine("director", None).identity
+        shop.publisher.publish(
+            SessionStarted(
+                session_id=shop.session, workspace=str(shop.workspace), version=VERSION, model=identity.model, provider=identity.provider
+            )
+        )
+        for warning in warnings:
+            shop.publisher.publish(WarningIssued(code="start", text=warning))
+
+
+def _registry(config: Config, prompts: Prompts, searcher: Searcher) -> Registry:
+    """The shipped tools; cold ones the user wants declared in full are made hot."""
+    deferred = config.tools_deferred
+
+    def as_wanted(spec: AnySpec) -> AnySpec:
+        return spec if deferred.enabled and spec.name not in deferred.hot else replace(spec, frequency="hot")
+
+    specs = shipped_tools(searcher, lambda name: prompts.text(f"cognition/{name}.md"))
+    return Registry([as_wanted(spec) for spec in specs], lambda name: prompts.text(f"tools/{name}.md"))

@@ -1,0 +1,28 @@
+"""The isolated questions of the cognition tools: one system prompt, one question, one reply, on the account of the task."""
+
+from collections.abc import Callable
+
+from yagent.agents.loop.frame import Frame
+from yagent.agents.loop.turn import Turn, TurnSettings
+from yagent.llm.engine import CallOptions, Engine, Head, ModelGaveUp
+from yagent.protocol.messages import user_message
+
+
+class Consultation:
+    """The `Consult` of one run. `engine(slot)` gives the model of a tool."""
+
+    def __init__(self, engine: Callable[[str], Engine], frame: Frame) -> None:
+        self._engine = engine
+        self._frame = frame
+        self._asked = 0
+
+    async def __call__(self, slot: str, system: str, question: str) -> str:
+        """The reply's words. Raises `ModelError` when there is none."""
+        self._asked += 1
+        engine = self._engine(slot)
+        dialogue = engine.open(Head(f"{slot}-{self._asked}", system))
+        dialogue.append(user_message(question))
+        reply = await Turn(dialogue, engine.identity, self._frame, TurnSettings()).query(CallOptions())
+        if not reply.message.text.strip():
+            raise ModelGaveUp(f"{slot}: the model gave no answer in words.")
+        return reply.message.text

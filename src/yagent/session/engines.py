@@ -1,0 +1,116 @@
+"""Turns provider choices into engines: one engine for each endpoint, made when it is first needed."""
+
+from collections.abc import Mapping
+from contextlib import AsyncExitStack
+from types import TracebackType
+from typing import Self
+
+from yagent.config.problems import ConfigError
+from yagent.config.providers import ProviderChoice, Resolution
+from yagent.llm.catalog import Catalogue
+from yagent.llm.dialects.port import WireModel, WireSettings
+from yagent.llm.dialects.table import dialect_for
+from yagent.llm.endpoint import Endpoint
+from yagent.llm.engine import Engine, ModelError
+from yagent.llm.http_engine import EngineServices, EngineSettings, HttpEngine
+from yagent.llm.inflight import InFlightGate
+from yagent.llm.model_list import list_models
+from yagent.llm.quirks_table import quirks_for
+from yagent.llm.retry import RetrySettings
+from yagent.llm.transport.http import HttpClients, HttpSettings
+from yagent.protocol.messages import ModelIdentity
+from yagent.runtime.clock import Clock
+
+DEFAULT_IN_FLIGHT = 8
+
+
+class Engines:
+    """The engines of a session. Use as `async with Engines(…) as engines`; leaving closes their connections."""
+
+    def __init__(self, resolution: Resolution, environ: Mapping[str, str], clock: Clock) -> None:
+        self._resolution = resolution
+        self._environ = environ
+        self._clock = clock
+        self._config = resolution.config.llm
+        self._models: dict[str, str] = {}
+        self._engines: dict[str, HttpEngine] = {}
+        self._services: EngineServices | None = None
+        self._resources = AsyncExitStack()
+
+    async def __aenter__(self) -> Self:
+        settings = HttpSettings(environ=self._environ, header_timeout=self._config.header_timeout, chunk_timeout=self._config.chunk_timeout)
+        clients = await self._resources.enter_async_context(HttpClients(settings, self._clock))
+        limit = self._config.max_in_flight_requests
+        self._services = EngineServices(clients, InFlightGate(DEFAULT_IN_FLIGHT if limit is None else limit), self._clock)
+        return self
+
+    async def __aexit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        await self._resources.aclose()
+
+    async def settle_models(self) -> None:
+        """Find out the model of every choice that names none. Raises `ConfigError` where the user has to choose."""
+        for choice in (self._resolution.default, *self._resolution.others.values()):
+            if choice.model is None and choice.name not in self._models:
+                self._models[choice.name] = await self._only_model(choice)
+
+    def engine(self, agent: str, tool: str | None = None) -> Engine:
+        """The engine of an agent, or of one of its tools."""
+        choice = self._resolution.provider_for(agent, tool)
+        if choice.name not in self._engines:
+            self._engines[choice.name] = self._made(choice)
+        return self._engines[choice.name]
+
+    def _made(self, choice: ProviderChoice) -> HttpEngine:
+        if self._services is None:
+            raise AssertionError("engines are made inside the `async with` block")
+        model = choice.model or self._models[choice.name]
+        known = Catalogue.find(model)
+        prices = {
+            name: price
+            for name, price in (
+                ("input", choice.price_input),
+                ("output", choice.price_output),
+                ("cached", choice.price_cache_read),
+                ("cache_written", choice.price_cache_write),
+            )
+            if price is not None
+        }
+        identity = ModelIdentity(
+            choice.name, model, choice.api_format, choice.context_window or known.context_window, prices or known.prices
+        )
+        settings = WireSettings(choice.max_tokens, choice.temperature, choice.reasoning_effort, known.output_limit)
+        endpoint = _endpoint(choice)
+        wire = WireModel(identity, settings, quirks_for(choice.api_format, endpoint.host, model))
+        limits = EngineSettings(self._config.timeout, RetrySettings(max_retries=self._config.max_retries))
+        return HttpEngine(wire, dialect_for(choice.api_format), endpoint, limits, self._services)
+
+    async def _only_model(self, choice: ProviderChoice) -> str:
+        """The one model the endpoint lists; the vendor's usual one where it lists several or cannot say."""
+        if self._services is None:
+            raise AssertionError("models are listed inside the `async with` block")
+        where = f"Provider: {choice.name} at {choice.host}"
+        try:
+            models = await list_models(_endpoint(choice), self._services)
+        except ModelError as failure:
+            if choice.usual_model is not None:
+                return choice.usual_model
+            raise ConfigError(
+                f"No model is named, and the endpoint's list cannot be read: {failure}", where=where, fix="Give one with -m."
+            ) from failure
+        if len(models) == 1:
+            return models[0]
+        if choice.usual_model is not None:
+            return choice.usual_model
+        shown = ", ".join(models[:20]) + (f" and {len(models) - 20} more" if len(models) > 20 else "")
+        raise ConfigError(
+            "No model is named, and the endpoint does not list exactly one.",
+            where=where,
+            fix=f"Give one with -m: {shown or 'its list is empty'}",
+        )
+
+
+def _endpoint(choice: ProviderChoice) -> Endpoint:
+    """The key stays in its wrapper until a header is made."""
+    key = choice.key
+    reveal = (lambda: "") if key is None else key.reveal
+    return Endpoint(choice.name, choice.base_url, choice.api_format, key=reveal, key_source=choice.key_source)

@@ -1,0 +1,96 @@
+"""From the configuration and the options of a run to the small settings each room is given. Options win where they were given."""
+
+import os
+from collections.abc import Mapping
+from pathlib import Path
+
+from yagent.agents.director.hooks import ReminderPolicy
+from yagent.agents.loop.turn import TurnSettings
+from yagent.agents.roles.roster import ROSTER
+from yagent.config.providers import Resolution
+from yagent.config.schema import Config
+from yagent.config.switches import concurrency_enabled
+from yagent.config.vendors import VENDORS
+from yagent.runtime.paths import DataHome
+from yagent.session.request import RunFlags, SessionRequest
+from yagent.session.tasks import TaskSettings
+from yagent.session.workshop import RunSettings
+from yagent.workspace.permissions import Mode, PermissionSettings
+from yagent.workspace.protected import ProtectedSettings
+from yagent.workspace.shell import ShellSettings
+
+_MODES = {"off": Mode.ASK, "yolo": Mode.YOLO, "full": Mode.FULL_YOLO, "full-yolo": Mode.FULL_YOLO}
+_REMINDERS: Mapping[str, ReminderPolicy] = {"auto": "auto", "always": "always", "never": "never"}
+
+
+def mode(config: Config, flags: RunFlags) -> Mode:
+    """The permission mode of the run."""
+    return _MODES[flags.mode or config.agent.yolo]
+
+
+def run_settings(config: Config, request: SessionRequest) -> RunSettings:
+    """How runs are made. `--max-steps` is the Director's limit and caps everybody else's."""
+    flags, agent = request.flags, config.agent
+    parallel = concurrency_enabled(request.environ)
+    return RunSettings(
+        language=agent.lang,
+        max_steps={name: _steps(name, getattr(agent, f"{name}_max_steps"), flags.max_steps) for name in ROSTER},
+        idle_timeout=agent.delegate_idle_timeout,
+        total_timeout=agent.delegate_total_timeout,
+        parallel_tools=agent.max_parallel_readonly_tools if parallel else 1,
+        parallel_delegations=agent.max_parallel_delegations if parallel else 1,
+        disabled_agents=flags.disabled_agents,
+        offers_asks=request.can_ask and mode(config, flags) is not Mode.FULL_YOLO,
+        turn=TurnSettings(step_retries=config.llm.step_retries),
+    )
+
+
+def _steps(name: str, configured: int, flag: int | None) -> int:
+    if flag is None:
+        return configured
+    return flag if name == "director" else min(flag, configured)
+
+
+def task_settings(config: Config, flags: RunFlags) -> TaskSettings:
+    """Limits and policies of a task."""
+    return TaskSettings(
+        timeout=flags.timeout if flags.timeout is not None else config.task_timeout,
+        max_cost=flags.max_cost if flags.max_cost is not None else config.agent.max_cost,
+        reminder=_REMINDERS[config.agent.delegation_reminder],
+    )
+
+
+def permission_settings(config: Config, request: SessionRequest, home: DataHome, user: Path | None, temporary: Path) -> PermissionSettings:
+    """The user's rules and the machine's protected places."""
+    flags, rules = request.flags, config.permissions
+    return PermissionSettings(
+        workspace=request.workspace,
+        mode=mode(config, flags),
+        allow=(*rules.allow, *flags.allow),
+        ask=(*rules.ask, *flags.ask),
+        deny=(*rules.deny, *flags.deny),
+        allow_is_ceiling=bool(flags.allow),
+        home=user,
+        task_temporary=temporary,
+        system_temporary=temporary.parent,
+        protected=ProtectedSettings(
+            home=user, data_home=home.asked, secrets=() if request.config_path is None else (Path(os.path.abspath(request.config_path)),)
+        ),
+        environment=request.environ,
+    )
+
+
+def shell_settings(config: Config, request: SessionRequest, resolution: Resolution) -> ShellSettings:
+    """What commands may see of the environment."""
+    known = {name for vendor in VENDORS for name in vendor.key_variables}
+    chosen = {choice.key_source for choice in (resolution.default, *resolution.others.values()) if choice.key_source}
+    return ShellSettings(
+        pass_env=(*config.shell.pass_env, *request.flags.pass_env), provider_keys=frozenset(known | chosen | {"YAGENT_API_KEY"})
+    )
+
+
+def secret_texts(resolution: Resolution, environ: Mapping[str, str]) -> tuple[str, ...]:
+    """Every key this process knows, for the redacting filter of the logs."""
+    keys = [choice.key.reveal() for choice in (resolution.default, *resolution.others.values()) if choice.key]
+    keys += [environ[name] for vendor in VENDORS for name in vendor.key_variables if environ.get(name)]
+    return tuple(dict.fromkeys(keys))

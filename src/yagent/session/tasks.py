@@ -1,0 +1,174 @@
+"""Runs one task after the other for the Director: set up, carry out, give account."""
+
+import asyncio
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from yagent.agents.director.context import first_message_context, is_first_turn
+from yagent.agents.director.hooks import DelegationReminder, ReminderPolicy
+from yagent.agents.loop.carry_out import carry_out
+from yagent.agents.loop.hooks import LoopHooks
+from yagent.agents.loop.loop import AgentLoop
+from yagent.agents.loop.result import RunResult
+from yagent.agents.loop.stop import Panic, classify
+from yagent.agents.loop.task import TaskAccount, TaskLimits
+from yagent.agents.roles.roster import DIRECTOR
+from yagent.errors import YagentError
+from yagent.protocol.events import CommitContextLoaded, ContextLoaded, ConversationError, ConversationResult, TaskStarted
+from yagent.protocol.ids import AgentIdentity
+from yagent.protocol.messages import user_message
+from yagent.protocol.result import TaskResult
+from yagent.protocol.stop import DENIED, StopReason, strongest
+from yagent.runtime.activity import Activity
+from yagent.runtime.gate import Gate
+from yagent.runtime.supervise import Handle
+from yagent.session.project import Surroundings
+from yagent.session.runs import Runs, Seat, seat_for
+from yagent.session.voice import CurrentTask
+from yagent.session.workshop import TaskParts, Workshop
+from yagent.workspace.background import BackgroundJobs
+from yagent.workspace.git import WorkspaceState
+from yagent.workspace.permissions import Mode, Permissions
+
+
+@dataclass(frozen=True, slots=True)
+class TaskSettings:
+    """Limits and policies of a task. `timeout` in seconds, `max_cost` in US dollars; None for no limit."""
+
+    timeout: float | None
+    max_cost: float | None
+    reminder: ReminderPolicy
+
+
+class TaskRunner:
+    """Owns the Director's seat and the task that is running."""
+
+    def __init__(
+        self,
+        shop: Workshop,
+        permissions: Permissions,
+        surroundings: Surroundings,
+        settings: TaskSettings,
+        *,
+        current: CurrentTask,
+        start_warnings: Sequence[str] = (),
+    ) -> None:
+        self._shop = shop
+        self._permissions = permissions
+        self._current = current
+        self._start_warnings = start_warnings
+        self._surroundings = surroundings
+        self._settings = settings
+        self._seat: Seat | None = None
+        self._loop: AgentLoop | None = None
+        self._count = 0
+        self.stop: Callable[[], None] = lambda: None  # ends the running task in order
+
+    @property
+    def mode(self) -> Mode:
+        """The permission mode in force."""
+        return self._permissions.mode
+
+    async def run(self, prompt: str) -> TaskResult:
+        """Carry out a task to its end, whatever that is."""
+        self._count += 1
+        account = TaskAccount(TaskLimits(self._settings.max_cost), warnings=list(self._start_warnings))
+        publisher = self._shop.publisher
+        self._current.id = f"{self._shop.session}-{self._count}"
+        publisher.publish(TaskStarted(task_id=self._current.id, text=prompt))
+        before = await self._state_before()
+        async with BackgroundJobs(self._shop.shell) as jobs:
+            handle = self._shop.domain.go("director", self._carried_out(prompt, account, jobs))
+            self.stop = handle.cancel
+            outcome = await handle.outcome()
+            for name in await jobs.end_all():
+                account.warn(f"A background command was still running and was ended: {name}")
+        result = outcome.value if outcome.value is not None else self._interrupted(outcome.error)
+        return self._told(await self._given_account(result, account, await before))
+
+    async def _state_before(self) -> Handle[WorkspaceState]:
+        """Begin to look at the state of the files. Whoever wants to change one waits for the write lock, and so for the end of the look."""
+        lock = self._shop.write_lock
+        await lock.acquire()
+
+        async def look() -> WorkspaceState:
+            try:
+                return await self._surroundings.state()
+            finally:
+                lock.release()
+
+        return self._shop.domain.go("state before the task", look())
+
+    async def close(self) -> None:
+        """Close the Director's record."""
+        if self._seat is not None:
+            await self._seat.recorder.close()
+
+    async def _carried_out(self, prompt: str, account: TaskAccount, jobs: BackgroundJobs) -> RunResult:
+        """The Director's run."""
+        self._loop = None
+        try:
+            seat = self._seat = self._seat or seat_for(self._shop, DIRECTOR, AgentIdentity(DIRECTOR.name), prompt)
+            first_turn = is_first_turn(seat.conversation.messages)
+            context = await self._context()
+            activity = Activity(self._shop.clock, total=self._settings.timeout)
+            parts = TaskParts(Gate(), account, self._permissions, jobs, activity, context)
+            self._loop, frame = Runs(self._shop, parts).director(DIRECTOR, seat, self._hooks())
+            words = f"{context}\n\n<request>\n{prompt}\n</request>" if first_turn and context else prompt
+            return await carry_out(self._loop, (user_message(words),), frame)
+        except YagentError as failure:
+            return RunResult(classify(failure), "", 0, error=failure)
+
+    def _hooks(self) -> LoopHooks:
+        prompts = self._shop.prompts
+        first, later = prompts.text("reminders/delegate_first.md"), prompts.text("reminders/delegate_again.md")
+        return LoopHooks(on_plain_text=DelegationReminder(self._settings.reminder, first, later, self._surroundings.names_file))
+
+    async def _context(self) -> str:
+        """The block about the workspace, and the events that say what went into it."""
+        found = await self._surroundings.look()
+        publisher = self._shop.publisher
+        if found.documents:
+            size = sum(len(document.text) for document in found.documents)
+            publisher.publish(ContextLoaded(files=tuple(document.name for document in found.documents), tokens=size // 4))
+        if found.git.is_repository:
+            publisher.publish(CommitContextLoaded(head=found.git.head, commits=found.commits))
+        return first_message_context(found.environment, found.documents)
+
+    def _interrupted(self, error: BaseException | None) -> RunResult:
+        """The result of a run that was cancelled, or that failed outside the loop's own care: a defect of ours."""
+        if isinstance(error, asyncio.CancelledError):
+            done = None if self._loop is None else self._loop.result
+            return done or RunResult(StopReason.CANCELLED, "", 0)
+        return RunResult(StopReason.PANIC, "", 0, error=Panic(f"The task stopped on an unexpected {type(error).__name__}: {error}."))
+
+    async def _given_account(self, result: RunResult, account: TaskAccount, before: WorkspaceState) -> TaskResult:
+        codes = [result.exit_code]
+        if any(denied.answered_by == "nobody" for denied in account.denials):
+            codes.append(DENIED)
+        changes, note = await self._surroundings.changes(before)
+        if note is not None and before.root is not None:
+            account.warn(f"The list of changed files may be incomplete: {note}")
+        return TaskResult(
+            answer=result.deliverable,
+            status="ok" if result.status == "ok" else "partial" if result.status == "partial" else "error",
+            stop_reason=result.stop_reason,
+            exit_code=strongest(codes),
+            session=self._shop.session,
+            usage=account.usage,
+            cost=account.cost if not account.cost_unknown else None,
+            files_changed=changes,
+            delegations=tuple(account.delegations),
+            denied=tuple(account.denials),
+            warnings=(*account.warnings, *result.notes),
+            error=str(result.error) if result.error is not None else "",
+        )
+
+    def _told(self, result: TaskResult) -> TaskResult:
+        """The result, after the bus has heard of it."""
+        publisher, reason = self._shop.publisher, result.stop_reason.value
+        if result.error:
+            publisher.publish(ConversationError(message=result.error, stop_reason=reason))
+        else:
+            publisher.publish(ConversationResult(text=result.answer, stop_reason=reason, usage=result.usage))
+        return result

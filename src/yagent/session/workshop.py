@@ -1,0 +1,73 @@
+"""What all runs of a session share, and what all runs of one task share."""
+
+import asyncio
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from yagent.agents.loop.frame import EventPublisher
+from yagent.agents.loop.recorder import Recorder
+from yagent.agents.loop.role import Role
+from yagent.agents.loop.task import TaskAccount
+from yagent.agents.loop.turn import TurnSettings
+from yagent.llm.engine import Engine
+from yagent.prompts.text import Prompts
+from yagent.protocol.ids import AgentIdentity, SessionId
+from yagent.runtime.activity import Activity
+from yagent.runtime.clock import Clock
+from yagent.runtime.gate import Gate
+from yagent.runtime.supervise import Domain
+from yagent.session.asks import AskDesk
+from yagent.tools.registry import Registry
+from yagent.workspace.background import BackgroundJobs
+from yagent.workspace.grants import Grants
+from yagent.workspace.permissions import Permissions
+from yagent.workspace.shell import Shell
+
+
+@dataclass(frozen=True, slots=True)
+class RunSettings:
+    """How runs are made. `max_steps` by role name; times in seconds, None for none. `offers_asks`: agents have tools to ask the user."""
+
+    language: str
+    max_steps: Mapping[str, int]
+    idle_timeout: float | None
+    total_timeout: float | None
+    parallel_tools: int
+    parallel_delegations: int
+    disabled_agents: frozenset[str]
+    offers_asks: bool
+    turn: TurnSettings
+
+
+@dataclass(frozen=True, slots=True)
+class Workshop:
+    """Made once for a session. `engine(role, tool)` gives the model of an agent, or of one of its tools."""
+
+    session: SessionId
+    workspace: Path
+    clock: Clock
+    domain: Domain
+    shell: Shell
+    publisher: EventPublisher
+    prompts: Prompts
+    registry: Registry
+    engine: Callable[[str, str | None], Engine]
+    open_record: Callable[[AgentIdentity], Recorder]
+    asks: AskDesk
+    grants: Grants
+    write_lock: asyncio.Lock
+    roster: Mapping[str, Role]
+    settings: RunSettings
+
+
+@dataclass(frozen=True, slots=True)
+class TaskParts:
+    """Made for one task and shared by its whole agent tree. `context` is the block every agent's first message begins with."""
+
+    gate: Gate
+    account: TaskAccount
+    permissions: Permissions
+    jobs: BackgroundJobs
+    activity: Activity
+    context: str
