@@ -1,0 +1,174 @@
+"""`yagent.records.dataclass` means what the standard one means."""
+
+import copy
+import dataclasses
+import inspect
+import pickle
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, Generic, TypeVar
+
+import pytest
+
+from yagent.records import dataclass
+
+T = TypeVar("T")
+Decorator = Callable[[type], Any]
+
+
+def both(define: Callable[[Decorator], Any], **options: bool) -> tuple[Any, Any]:
+    """The class that `define` decorates, once with ours and once with the original."""
+    options = {"frozen": True, "slots": True, **options}
+    return define(dataclass(**options)), define(dataclasses.dataclass(**options))
+
+
+def a_point(decorate: Decorator) -> Any:
+    @decorate
+    class Point:
+        """A place."""
+
+        x: int
+        y: int = 2
+        tags: list[str] = dataclasses.field(default_factory=list)
+        note: str = dataclasses.field(default="", compare=False, repr=False)
+
+    return Point
+
+
+def a_hidden(decorate: Decorator) -> Any:
+    @decorate
+    class Hidden:
+        """Shows nothing."""
+
+        value: str
+
+        def __repr__(self) -> str:
+            return "Hidden(…)"
+
+        def __post_init__(self) -> None:
+            if not self.value:
+                raise ValueError("a value is needed")
+
+    return Hidden
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """At module level, so that it can be pickled."""
+
+    name: str
+    parts: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Box(Generic[T]):
+    """Holds one thing."""
+
+    content: T
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Town(Place):
+    """A place with people."""
+
+    people: int
+
+
+def outcome(work: Callable[[], Any]) -> Any:
+    """What the work gives, or the type and text of its error without the class's place."""
+    try:
+        return work()
+    except (TypeError, ValueError, AttributeError) as error:
+        return type(error), str(error).replace("both.<locals>.", "")
+
+
+USES: list[Callable[[Any], Any]] = [
+    lambda point: repr(point(1)),
+    lambda point: repr(point(1, tags=["a"], note="n")),
+    lambda point: point(1) == point(1, 2, [], "other note"),
+    lambda point: point(1) == point(3),
+    lambda point: point(1) == (1, 2, []),
+    lambda point: point(),
+    lambda point: point(1, 2, [], "", 5),
+    lambda point: point(1, z=3),
+    lambda point: hash(point(1)),
+    lambda point: hash(point(1, 2, ())) == hash(point(1, 2, (), "other note")),
+    lambda point: setattr(point(1), "x", 2),
+    lambda point: delattr(point(1), "x"),
+    lambda point: hasattr(point(1), "__dict__"),
+    lambda point: point(1).tags is point(1).tags,
+    lambda point: dataclasses.asdict(point(1)),
+    lambda point: dataclasses.astuple(dataclasses.replace(point(1), y=7)),
+    lambda point: [(field.name, field.compare, field.repr) for field in dataclasses.fields(point)],
+    lambda point: point.__match_args__,
+    lambda point: point.__slots__,
+    lambda point: point.__doc__,
+    lambda point: repr(copy.copy(point(1))),
+    lambda point: repr(copy.deepcopy(point(1, tags=["a"]))),
+]
+
+
+@pytest.mark.parametrize("work", USES, ids=range(len(USES)))
+def test_a_record_behaves_as_the_original_does(work: Callable[[Any], Any]) -> None:
+    ours, original = both(a_point)
+    assert outcome(lambda: work(ours)) == outcome(lambda: work(original))
+
+
+def test_keyword_only_fields_are_keyword_only() -> None:
+    ours, original = both(a_point, kw_only=True)
+    assert outcome(lambda: ours(1)) == outcome(lambda: original(1))
+    assert repr(ours(x=1)) == repr(original(x=1))
+
+
+def test_methods_of_the_class_win_and_the_check_after_init_runs() -> None:
+    ours, original = both(a_hidden)
+    assert repr(ours("secret")) == repr(original("secret")) == "Hidden(…)"
+    for hidden in (ours, original):
+        with pytest.raises(ValueError, match="a value is needed"):
+            hidden("")
+
+
+def test_after_the_first_instance_the_signature_is_the_real_one() -> None:
+    Place("here")
+    assert list(inspect.signature(Place).parameters) == ["name", "parts"]
+
+
+def test_records_can_be_generic_inherited_pickled_and_matched() -> None:
+    assert Box[int](3) == Box(3)
+    town = Town("Ulm", (1,), people=5)
+    assert pickle.loads(pickle.dumps(town)) == town
+    assert town != Place("Ulm", (1,))
+    match town:
+        case Town(name, people=people):
+            assert (name, people) == ("Ulm", 5)
+
+
+def test_what_is_not_a_frozen_record_is_left_to_the_original() -> None:
+    @dataclass(slots=True)
+    class Counter:
+        """Counts."""
+
+        value: int = 0
+
+    counter = Counter()
+    counter.value += 1
+    assert counter.value == 1
+
+
+def test_defining_records_is_several_times_cheaper() -> None:
+    code = """
+import dataclasses, sys, time
+from yagent import records
+def cost(decorator):
+    started = time.perf_counter()
+    for _ in range(200):
+        decorator(frozen=True, slots=True)(type("Sample", (), {"__annotations__": {"a": int, "b": str, "c": str}, "__doc__": "Sample."}))
+    return time.perf_counter() - started
+rounds = [cost(dataclasses.dataclass) / cost(records.dataclass) for _ in range(5)]
+print(max(rounds))
+"""
+    source = Path(__file__).resolve().parents[1] / "src"
+    ended = subprocess.run([sys.executable, "-c", code], cwd=source, capture_output=True, text=True, timeout=50, check=True)
+    assert float(ended.stdout) > 2.5
