@@ -124,7 +124,7 @@ def chat_stream(*deltas: JsonObject, finish_reason: str | None = "stop", usage: 
 
 def messages_stream(*blocks: JsonObject, stop_reason: str = "end_turn", usage: JsonObject | None = None) -> str:
     """A Messages stream of these finished blocks, sent in pieces."""
-    start: JsonObject = {"id": "msg_1", "type": "message", "role": "assistant", "model": "m", "content": [], "stop_reason": None, "stop_sequence": None}
+    start: JsonObject = {"id": "msg_1", "type": "message", "role": "assistant", "model": "m", "content": [], "stop_reason": None}
     events: list[JsonObject] = [{"type": "message_start", "message": {**start, "usage": usage or {"input_tokens": 1, "output_tokens": 1}}}]
     for index, block in enumerate(blocks):
         events += _block_events(index, block)
@@ -156,7 +156,12 @@ def _block_events(index: int, block: JsonObject) -> list[JsonObject]:
 def responses_stream(*items: JsonObject, status: str = "completed", response: JsonObject | None = None) -> str:
     """A Responses stream of these finished items."""
     base: JsonObject = {
-        "id": "resp_1", "object": "response", "created_at": 1, "model": "m", "parallel_tool_calls": True, "tools": [],
+        "id": "resp_1",
+        "object": "response",
+        "created_at": 1,
+        "model": "m",
+        "parallel_tool_calls": True,
+        "tools": [],
         "tool_choice": "auto",
     }
     created = {**base, "status": "in_progress", "output": []}

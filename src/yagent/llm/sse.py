@@ -27,7 +27,7 @@ class SseParser:
         self.lines = 0
         self._max_event_bytes = max_event_bytes
         self._pieces: list[bytes] = []  # of the line that is not complete yet
-        self._pending = 0  # bytes held, complete data lines included
+        self._held = 0  # bytes of the pieces and of the data lines
         self._after_cr = False
         self._started = False
         self._event = ""
@@ -48,7 +48,7 @@ class SseParser:
         for line in others:
             self._line(line, events)
         self._pieces = []
-        self._pending = sum(map(len, self._data))
+        self._held = sum(map(len, self._data)) if self._data else 0
         self._hold(rest)
         return events
 
@@ -69,11 +69,9 @@ class SseParser:
         return chunk.replace(b"\r\n", b"\n").replace(b"\r", b"\n")
 
     def _hold(self, piece: bytes) -> None:
-        if not piece:
-            return
         self._pieces.append(piece)
-        self._pending += len(piece)
-        if self._pending > self._max_event_bytes:
+        self._held += len(piece)
+        if self._held > self._max_event_bytes:
             raise ModelGaveUp(
                 f"The server sent a single stream event of more than {self._max_event_bytes // 2**20} MiB; the reply cannot be used."
             )

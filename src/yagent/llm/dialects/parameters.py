@@ -65,8 +65,8 @@ def _fit_budget(fields: dict[str, Any], model: WireModel) -> None:
     if not isinstance(budget, int):
         return
     ceilings = (model.learned.ceilings.get(quirks.limit_parameter), model.settings.output_ceiling)
-    room = min((ceiling for ceiling in ceilings if ceiling), default=budget + quirks.budget_headroom)
-    limit = min(max(fields.get(quirks.limit_parameter, 0), budget + quirks.budget_headroom), room)
+    limit = max(fields.get(quirks.limit_parameter, 0), budget + quirks.budget_headroom)
+    limit = min((limit, *(ceiling for ceiling in ceilings if ceiling)))
     budget = min(budget, limit - quirks.budget_headroom)
     if budget < _MINIMUM_BUDGET:
         del fields["thinking"]

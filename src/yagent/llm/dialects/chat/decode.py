@@ -77,7 +77,8 @@ class ChatDecoder:
 
     def _chunk(self, chunk: Mapping[str, Any], event: str) -> list[Delta]:
         choices = chunk.get("choices")
-        choice = next((item for item in choices or () if isinstance(item, Mapping) and not item.get("index")), {})
+        choices = choices if isinstance(choices, list) else []
+        choice = next((item for item in choices if isinstance(item, Mapping) and not item.get("index")), {})
         _raise_reported(chunk, choice, event)
         self._model = self._model or str(chunk.get("model") or "")
         self._take_usage(chunk.get("usage") or choice.get("usage"))
