@@ -1,0 +1,61 @@
+"""What a command line would really run, found out without running it.
+
+`analyse` is the one entry. Parsing time is bounded; what is not certain to be read as bash reads it is reported as not understood, never
+guessed at.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+
+from yagent.workspace.shell_syntax.commands import Analysis, Budget, Command, Place
+from yagent.workspace.shell_syntax.heredoc import MARK
+from yagent.workspace.shell_syntax.lexer import NotUnderstoodError
+from yagent.workspace.shell_syntax.parse import run_script
+from yagent.workspace.shell_syntax.simple import Line
+from yagent.workspace.shell_syntax.words import Script
+from yagent.workspace.shell_syntax.wrappers import unwrap
+
+__all__ = ["Analysis", "Command", "analyse"]
+
+MAX_CHARACTERS = 2 * 1024 * 1024
+KNOWN_VARIABLES = ("HOME", "PWD", "TMPDIR")
+
+_CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
+_BREAKS = re.compile(r"[;&|\n(){}`]+")
+_INVISIBLE_QUOTING = re.compile(r"\\\n|[\"'\\]")
+
+
+def analyse(text: str, *, directory: str, variables: Mapping[str, str] | None = None, budget: Budget | None = None) -> Analysis:
+    """Return the commands of a line that starts in `directory` (absolute).
+
+    `variables` are the values the shell will see for HOME and TMPDIR; PWD follows the working directory.
+    """
+    line = Line(text, budget or Budget(), run_script, unwrap)
+    problem = _unreadable(text)
+    if not problem:
+        known = {name: value for name, value in (variables or {}).items() if name in KNOWN_VARIABLES and line.keeps(name)}
+        if line.keeps("PWD"):
+            known["PWD"] = directory
+        try:
+            run_script(line, Script(text, lifted=False), Place(frozenset({directory}), known))
+        except NotUnderstoodError as error:
+            problem = str(error)
+    return Analysis(tuple(line.commands), tuple(dict.fromkeys(line.hazards)), problem, loose_words(text) if problem else ())
+
+
+def _unreadable(text: str) -> str:
+    if len(text) > MAX_CHARACTERS:
+        return "it is too long to be judged"
+    if _CONTROL.search(text):
+        return "it contains control characters"
+    if MARK in text:
+        return "it contains a private-use character"
+    return ""
+
+
+def loose_words(text: str) -> tuple[tuple[str, ...], ...]:
+    """Return what look like commands in a line that is not understood, quotes taken away, for deny rules to be tried on."""
+    plain = _INVISIBLE_QUOTING.sub("", text[:MAX_CHARACTERS])
+    return tuple(tuple(piece.split()) for piece in _BREAKS.split(plain) if piece.strip())
