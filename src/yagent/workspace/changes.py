@@ -1,0 +1,130 @@
+"""Which files of a repository changed while something went on, whoever changed them, apart from what had been changed before."""
+
+from __future__ import annotations
+
+import os
+import stat
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from hashlib import sha256
+from pathlib import Path
+from typing import Literal
+
+from yagent.runtime import supervise
+from yagent.workspace.git import Git, reason
+
+CHANGED_LIMIT = 5000
+HASHED_FILE_LIMIT = 10_000_000
+
+ChangeKind = Literal["added", "modified", "deleted"]
+
+_EMPTY_TREES = {40: "4b825dc642cb6eb9a060e54bf8d69288fbee4904", 64: "6ef19b41225c5369f1c104d45d8d85efa9b057b53b14b4b9b939dd74decc5321"}
+
+
+@dataclass(frozen=True, slots=True)
+class WorkspaceState:
+    """What differed from the last commit at some moment: a fingerprint for each such path, None where the file was gone.
+
+    `new` are the paths that the commit does not have. `root` is None outside a repository, `head` without a commit. `note` says why not
+    everything could be looked at, None when it could.
+    """
+
+    root: Path | None
+    head: str | None
+    fingerprints: Mapping[str, str | None] = field(repr=False)
+    new: frozenset[str] = field(repr=False)
+    note: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ChangedFile:
+    """A path relative to the repository's root (undecodable bytes as lone surrogates), and what happened to it."""
+
+    path: str
+    kind: ChangeKind
+
+
+@dataclass(frozen=True, slots=True)
+class ChangedFiles:
+    """Files that changed since a state was taken, by path. `note` says why there may be more, None when these are all."""
+
+    files: tuple[ChangedFile, ...]
+    note: str | None = None
+
+
+async def state(git: Git, directory: Path) -> WorkspaceState:
+    """What differs from the last commit now, to be given to `changed_files` later; never an error."""
+    located = await git.locate(directory)
+    if located.root is None:
+        note = located.note or "this is not a git repository, so changes made by commands are not known"
+        return WorkspaceState(None, None, {}, frozenset(), note)
+    status = ("status", "--porcelain=v1", "-z", "--untracked-files=all", "--no-renames", "--ignore-submodules=dirty")
+    answer = await git.ask(located.root, *status)
+    head = await git.head(located.root)
+    if answer is None or answer.code != 0:
+        return WorkspaceState(located.root, head, {}, frozenset(), f"changes are not known: {reason(answer, 'git status')}")
+    entries = [(entry[:2], os.fsdecode(entry[3:])) for entry in answer.output.split(b"\0") if len(entry) > 3]
+    note = f"more than {CHANGED_LIMIT} files differ from the last commit" if len(entries) > CHANGED_LIMIT else None
+    chosen = entries[:CHANGED_LIMIT]
+    prints = await supervise.in_thread(_fingerprints, located.root, [path for _, path in chosen])
+    return WorkspaceState(located.root, head, prints, frozenset(path for code, path in chosen if code[:1] in b"?A"), note)
+
+
+async def changed_files(git: Git, since: WorkspaceState) -> ChangedFiles:
+    """What changed in the working tree since then, committed meanwhile or not. What differed then and is still the same does not count.
+
+    Ignored files are not seen.
+    """
+    if since.root is None:
+        return ChangedFiles((), since.note)
+    now = await state(git, since.root)
+    committed, note = await _committed(git, since, now)
+    kinds: dict[str, ChangeKind] = dict(committed)
+    for path, present in now.fingerprints.items():
+        if path not in since.fingerprints:
+            kinds[path] = "deleted" if present is None else "added" if _is_new(path, now, committed) else "modified"
+    earlier = [path for path in since.fingerprints if path not in now.fingerprints]
+    current = {**now.fingerprints, **await supervise.in_thread(_fingerprints, since.root, earlier)}
+    for path, before in since.fingerprints.items():
+        kinds.pop(path, None)
+        if current[path] != before:
+            kinds[path] = "added" if before is None else "deleted" if current[path] is None else "modified"
+    return ChangedFiles(tuple(ChangedFile(path, kinds[path]) for path in sorted(kinds)), since.note or now.note or note)
+
+
+def _is_new(path: str, now: WorkspaceState, committed: Mapping[str, ChangeKind]) -> bool:
+    return committed.get(path) == "added" if path in committed else path in now.new
+
+
+async def _committed(git: Git, since: WorkspaceState, now: WorkspaceState) -> tuple[dict[str, ChangeKind], str | None]:
+    """What differs between the commits of two states."""
+    if since.head == now.head or now.head is None or since.root is None:
+        return {}, None
+    names = ("diff-tree", "-r", "-z", "--name-status", "--no-renames", "--no-ext-diff", "--no-textconv")
+    answer = await git.ask(since.root, *names, since.head or _EMPTY_TREES[len(now.head)], now.head, "--")
+    if answer is None or answer.code != 0:
+        return {}, f"what was committed meanwhile is not known: {reason(answer, 'git diff-tree')}"
+    fields = answer.output.split(b"\0")
+    words: dict[bytes, ChangeKind] = {b"A": "added", b"D": "deleted"}
+    return {os.fsdecode(path): words.get(status, "modified") for status, path in zip(fields[::2], fields[1::2], strict=False)}, None
+
+
+def _fingerprints(root: Path, paths: Iterable[str]) -> dict[str, str | None]:
+    return {path: _fingerprint(root / path) for path in paths}
+
+
+def _fingerprint(path: Path) -> str | None:
+    """Something that changes when a file's content, kind or executable bit does; None where there is none."""
+    try:
+        status = path.lstat()
+        if stat.S_ISLNK(status.st_mode):
+            return f"link {os.readlink(path)}"
+        if not stat.S_ISREG(status.st_mode):
+            return f"kind {stat.S_IFMT(status.st_mode)}"
+        if status.st_size > HASHED_FILE_LIMIT:
+            return f"size {status.st_size} {status.st_mtime_ns}"
+        return f"file {bool(status.st_mode & 0o111)} {sha256(path.read_bytes()).hexdigest()}"
+    except FileNotFoundError:
+        return None
+    except OSError as error:
+        return f"unreadable {error.errno}"
