@@ -2,7 +2,7 @@
 
 import difflib
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import Any, Final, Literal, NoReturn, TypeVar, cast
 
@@ -44,7 +44,7 @@ class Source:
         return self.detail or self.kind
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Decoded:
     """`sources` holds the keys that something set; a key that is not in it has its default."""
 
@@ -68,12 +68,14 @@ def decode(document: Table, *, text: str, origin: str, environ: Mapping[str, str
     return Decoded(config, MappingProxyType(reader.sources), tuple(reader.notices))
 
 
-@dataclass(slots=True)
 class _Reader:
-    text: str
-    origin: str
-    notices: list[Notice] = field(default_factory=list)
-    sources: dict[str, Source] = field(default_factory=dict)
+    """One reading of one document; collects what there is to say about it."""
+
+    def __init__(self, text: str, origin: str) -> None:
+        self.text = text
+        self.origin = origin
+        self.notices: list[Notice] = []
+        self.sources: dict[str, Source] = {}
 
     def config(self, document: Table) -> Config:
         self.strangers(document, (), {*declared_in(Config), "global", "agents", "tools", "agent", "llm", "shell", "permissions"})

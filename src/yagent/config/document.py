@@ -13,11 +13,11 @@ from typing import Any, Final
 
 _NAME: Final = r"""(?:[A-Za-z0-9_-]+|"(?:[^"\\\n]|\\.)*"|'[^'\n]*')"""
 _DOTTED: Final = rf"{_NAME}(?:[ \t]*\.[ \t]*{_NAME})*"
-_ASSIGNMENT: Final = re.compile(rf"[ \t]*({_DOTTED})[ \t]*=")
-_HEADER: Final = re.compile(rf"[ \t]*(\[\[?)[ \t]*({_DOTTED})[ \t]*\]")
-_LINE: Final = re.compile(r"[^\n]*\n|[^\n]+\Z")
+_ASSIGNMENT: Final = rf"[ \t]*({_DOTTED})[ \t]*="
+_HEADER: Final = rf"[ \t]*(\[\[?)[ \t]*({_DOTTED})[ \t]*\]"
+_LINE: Final = r"[^\n]*\n|[^\n]+\Z"
 
-_BARE: Final = re.compile(r"[A-Za-z0-9_-]+")
+_BARE: Final = r"[A-Za-z0-9_-]+"
 
 Path = tuple[str, ...]
 
@@ -36,7 +36,7 @@ class Expression:
 
 def split_lines(text: str) -> list[str]:
     """Lines with their ends, split at line feeds only, which is what TOML calls a line."""
-    return _LINE.findall(text)
+    return re.findall(_LINE, text)
 
 
 def expressions(lines: Sequence[str]) -> Iterator[Expression]:
@@ -44,11 +44,11 @@ def expressions(lines: Sequence[str]) -> Iterator[Expression]:
     table: Path = ()
     index = 0
     while index < len(lines):
-        if header := _HEADER.match(lines[index]):
+        if header := re.match(_HEADER, lines[index]):
             table = dotted_path(header[2])
             yield Expression(index, index + 1, table, table, is_header=True, is_array=header[1] == "[[")
             index += 1
-        elif assignment := _ASSIGNMENT.match(lines[index]):
+        elif assignment := re.match(_ASSIGNMENT, lines[index]):
             end = _end_of(lines, index)
             yield Expression(index, end, (*table, *dotted_path(assignment[1])), table, is_header=False)
             index = end
@@ -68,7 +68,7 @@ def dotted_path(text: str) -> Path:
 
 def show_path(path: Iterable[str]) -> str:
     """A path as a dotted key, with quotes around the names that need them; the opposite of `dotted_path`."""
-    return ".".join(name if _BARE.fullmatch(name) else json.dumps(name, ensure_ascii=False) for name in path)
+    return ".".join(name if re.fullmatch(_BARE, name) else json.dumps(name, ensure_ascii=False) for name in path)
 
 
 def line_of(text: str, path: Path) -> int | None:

@@ -19,11 +19,11 @@ from yagent.config.schema import Config
 from yagent.runtime.paths import DataHome
 
 LARGEST_FILE: Final = 1_000_000
-_POSITION: Final = re.compile(r"\s*\(at (?:line (\d+), column (\d+)|end of document)\)$")
+_POSITION: Final = r"\s*\(at (?:line (\d+), column (\d+)|end of document)\)$"
 _DEFAULT_SOURCE: Final = Source("default")
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Loaded:
     """What was read. `path` is the file that holds (or would hold) the configuration, None when there is no place for one.
 
@@ -119,7 +119,7 @@ def parse(text: str, path: Path) -> dict[str, Any]:
         return tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
         message = str(error)
-        position = _POSITION.search(message)
+        position = re.search(_POSITION, message)
         reason = message[: position.start()] if position else message
         line, column = (int(position[1]), int(position[2])) if position and position[1] else (_last_entry(text), 1)
         raise ConfigError(

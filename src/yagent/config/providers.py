@@ -42,7 +42,7 @@ class ProviderOptions:
     model: str | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class ProviderChoice:
     """One endpoint with everything needed to talk to it.
 
@@ -75,7 +75,7 @@ class ProviderChoice:
         return f"{parts.hostname}:{parts.port}" if parts.port else parts.hostname or ""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Resolution:
     """Who is answered by which endpoint. `notices` say what was chosen without being asked for, and what was set aside."""
 
@@ -128,11 +128,13 @@ def resolve(loaded: Loaded, environ: Mapping[str, str], options: ProviderOptions
     return Resolution(loaded.config, default, others, tuple(finder.notices), is_forced)
 
 
-@dataclass(slots=True)
 class _Finder:
-    loaded: Loaded
-    environ: Mapping[str, str]
-    notices: list[Notice] = field(default_factory=list)
+    """One search; collects what there is to say about it."""
+
+    def __init__(self, loaded: Loaded, environ: Mapping[str, str]) -> None:
+        self.loaded = loaded
+        self.environ = environ
+        self.notices: list[Notice] = []
 
     @property
     def file(self) -> str:

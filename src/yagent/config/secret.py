@@ -7,15 +7,13 @@ from typing import Final, NoReturn
 
 from yagent.config.problems import ConfigError, Notice
 
-_PLACEHOLDER: Final = re.compile(
-    r"""(your|insert|enter|paste|put|replace)[-_ .].*    # your-key-here
+_PLACEHOLDER: Final = r"""(?ixs)
+        (your|insert|enter|paste|put|replace)[-_ .].*    # your-key-here
       | <.*> | \[.*\] | \{.*\}                           # <key>
       | \$\w+ | \$\{\w+\} | %\w+%                        # a variable that nobody expanded
       | (sk[-_])?(x{3,}|\.{3,}|…|\*{3,})                 # sk-xxxx
-      | change[-_ ]?me | placeholder | todo""",
-    re.IGNORECASE | re.VERBOSE | re.DOTALL,
-)
-_BEARER: Final = re.compile(r"bearer\s+", re.IGNORECASE)
+      | change[-_ ]?me | placeholder | todo"""
+_BEARER: Final = r"(?i)bearer\s+"
 _QUOTES: Final = (('"', '"'), ("'", "'"), ("`", "`"), ("“", "”"), ("‘", "’"))
 _UNSEEN: Final = frozenset({"Cc", "Cf", "Zs", "Zl", "Zp"})
 
@@ -66,7 +64,7 @@ class CleanKey:
 
 def is_placeholder(text: str) -> bool:
     """Whether `text` is what a template or a tutorial puts where a person is meant to write something."""
-    return _PLACEHOLDER.fullmatch(text.strip()) is not None
+    return re.fullmatch(_PLACEHOLDER, text.strip()) is not None
 
 
 def clean_key(raw: str, source: str) -> CleanKey:
@@ -110,7 +108,7 @@ def _unwrap(raw: str, removed: set[str]) -> str:
             if len(text) >= 2 and text.startswith(opening) and text.endswith(closing):
                 text = text[1:-1]
                 removed.add("quotes")
-        if match := _BEARER.match(text):
+        if match := re.match(_BEARER, text):
             text = text[match.end() :]
             removed.add("the word Bearer")
         if text == before:

@@ -12,10 +12,10 @@ from yagent.config.secret import SecretText
 Value = TypeVar("Value")
 
 _UNITS: Final = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
-_DURATION: Final = re.compile(r"(?:\d+(?:\.\d+)?(?:ms|s|m|h|d))+", re.ASCII)
-_DURATION_PART: Final = re.compile(r"(\d+(?:\.\d+)?)(ms|s|m|h|d)")
-_VARIABLE: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
-_RULE: Final = re.compile(r"(read|edit|shell|tool)\(\s*\S.*\)", re.DOTALL)
+_DURATION: Final = r"(?:[0-9]+(?:\.[0-9]+)?(?:ms|s|m|h|d))+"
+_DURATION_PART: Final = r"([0-9]+(?:\.[0-9]+)?)(ms|s|m|h|d)"
+_VARIABLE: Final = r"[A-Za-z_][A-Za-z0-9_]*"
+_RULE: Final = r"(?s)(read|edit|shell|tool)\(\s*\S.*\)"
 _PARALLEL_CAP: Final = 8
 
 
@@ -39,8 +39,8 @@ def duration_seconds(raw: object) -> float:
         text = raw.strip()
         if text == "0":
             return 0.0
-        if _DURATION.fullmatch(text):
-            return math.fsum(float(amount) * _UNITS[unit] for amount, unit in _DURATION_PART.findall(text))
+        if re.fullmatch(_DURATION, text):
+            return math.fsum(float(amount) * _UNITS[unit] for amount, unit in re.findall(_DURATION_PART, text))
     elif isinstance(raw, int | float) and not isinstance(raw, bool) and raw == 0:
         return 0.0
     raise ValueError(raw)
@@ -87,7 +87,7 @@ def _filled(raw: object, _default: str | None) -> str | None:
 
 
 def _variable(raw: object, _default: str | None) -> str | None:
-    if not _VARIABLE.fullmatch(text := _text(raw).strip()):
+    if not re.fullmatch(_VARIABLE, text := _text(raw).strip()):
         raise ValueError(raw)
     return text
 
@@ -116,14 +116,14 @@ def _texts(raw: object, _default: tuple[str, ...]) -> tuple[str, ...]:
 
 def _variables(raw: object, default: tuple[str, ...]) -> tuple[str, ...]:
     names = _texts(raw, default)
-    if not all(_VARIABLE.fullmatch(name) for name in names):
+    if not all(re.fullmatch(_VARIABLE, name) for name in names):
         raise ValueError(raw)
     return names
 
 
 def _rules(raw: object, default: tuple[str, ...]) -> tuple[str, ...]:
     rules = _texts(raw, default)
-    if not all(_RULE.fullmatch(rule) for rule in rules):
+    if not all(re.fullmatch(_RULE, rule) for rule in rules):
         raise ValueError(raw)
     return rules
 
