@@ -163,7 +163,7 @@ def test_the_only_finished_provider_needs_no_naming(tmp_path: Path) -> None:
 def test_a_file_of_placeholders_counts_as_none(tmp_path: Path, use: str) -> None:
     text = use + "[global.llm.providers.p]\napi_base_url='http://p'\napi_key='your-key'\n[permissions]\ndeny = ['shell(rm *)']"
     assert resolved(tmp_path, text, VENDOR).default.name == "openai"
-    with pytest.raises(NoProvider):
+    with pytest.raises(NoProvider, match="p still has placeholders"):
         resolved(tmp_path, text)
     assert decoded(text).config.permissions.deny == ("shell(rm *)",)
 

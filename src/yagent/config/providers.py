@@ -359,8 +359,10 @@ class _Finder:
 
     def no_provider(self, wanted: str | None) -> NoProvider:
         spoken = f" that speaks {wanted} ({API_FORMAT})" if wanted else ""
+        unfinished = [name for name, section in self.loaded.config.global_llm.providers.items() if section.is_unfinished]
+        file = f"the file's {', '.join(unfinished)} still has placeholders" if unfinished else "no file describes one"
         return NoProvider(
-            f"No model provider{spoken} is configured: no file describes one, and no known key variable is set.",
+            f"No model provider{spoken} is configured: {file}, and no known key variable is set.",
             where=f"Looked at: {self.file}, {BASE_URL}, OPENAI_API_KEY, ANTHROPIC_API_KEY and the other variables of docs/configuration.md",
             fix=f"Run `yagent setup`, or set one of those variables, or see it work without any: `yagent demo`. A local server: {BASE_URL}=http://…/v1",
         )
