@@ -219,9 +219,10 @@ async def in_thread(function: Callable[P, T], /, *args: P.args, **kwargs: P.kwar
     except BaseException:
         _leave(ticket)
         raise
-    future.add_done_callback(lambda _: _leave(ticket))
+    waking = asyncio.wrap_future(future)
+    future.add_done_callback(lambda _: _leave(ticket))  # after the loop was woken: until then the work is outstanding
     try:
-        return await asyncio.wrap_future(future)
+        return await waking
     except asyncio.CancelledError:
         future.add_done_callback(partial(_report_late_failure, name))
         raise
