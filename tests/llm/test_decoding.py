@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from typing import Any
 
 import pytest
@@ -12,7 +13,7 @@ from hypothesis import strategies as st
 from tests.llm.wire import FORMATS, Wire, answers, chat_stream, finish, messages_stream, responses_stream, shown, sse
 from yagent.llm.assemble import NOTHING_RETURNED
 from yagent.llm.engine import Completed, ModelError, TransientModelError
-from yagent.protocol.messages import Reasoning, Text, ToolCall, Usage
+from yagent.protocol.messages import JsonObject, Reasoning, Text, ToolCall, Usage
 
 CALL = {"index": 0, "id": "call_1", "type": "function", "function": {"name": "read_file", "arguments": '{"path":'}}
 STREAMS = {
@@ -103,34 +104,11 @@ def test_noise_never_raises_anything_but_model_errors(api_format: str, noise: by
 
 
 FIELDS = st.sampled_from(
-    [
-        "choices",
-        "delta",
-        "content",
-        "tool_calls",
-        "function",
-        "name",
-        "arguments",
-        "index",
-        "id",
-        "usage",
-        "type",
-        "item",
-        "response",
-        "output",
-    ]
-    + [
-        "message",
-        "reasoning_details",
-        "content_block",
-        "finish_reason",
-        "stop_reason",
-        "text",
-        "summary",
-        "status",
-        "prompt_tokens",
-        "input",
-    ]
+    re.findall(
+        r"\w+",
+        "choices delta content tool_calls function name arguments index id usage type item response output message reasoning_details "
+        "content_block finish_reason stop_reason text summary status prompt_tokens input",
+    )
 )
 SHAPES = st.recursive(
     st.none() | st.booleans() | st.integers() | st.text(max_size=5),
@@ -167,7 +145,7 @@ def test_events_of_any_shape_never_crash(api_format: str, events: list[tuple[str
     assert all(json.loads(call.arguments) == {} or isinstance(json.loads(call.arguments), dict) for call in reply.message.calls)
 
 
-USAGES = {
+USAGES: dict[str, JsonObject] = {
     "openai": {
         "prompt_tokens": 900,
         "completion_tokens": 120,

@@ -9,7 +9,7 @@ import pytest
 from tests.llm.wire import DEFAULT_OPTIONS, FORMATS, Wire, answers, chat_stream, messages_stream, responses_stream
 from yagent.llm.dialects.port import Learned, Rejection, WireSettings
 from yagent.llm.engine import CallOptions
-from yagent.protocol.messages import Message, Text, ToolCall
+from yagent.protocol.messages import JsonObject, Message, Text, ToolCall
 
 LIMIT = {"openai": "max_tokens", "responses": "max_output_tokens", "anthropic": "max_tokens"}
 
@@ -161,7 +161,7 @@ def test_cache_marks_a_gateway_refuses_are_left_out() -> None:
 
 def test_reasoning_a_server_cannot_read_any_more_is_dropped_with_the_ids_that_refer_to_it() -> None:
     wire = Wire("responses").say("go")
-    items = [
+    items: list[JsonObject] = [
         {"type": "reasoning", "id": "rs_1", "summary": [], "encrypted_content": "ENC"},
         {"type": "function_call", "id": "fc_1", "call_id": "call_1", "name": "read_file", "arguments": "{}"},
     ]

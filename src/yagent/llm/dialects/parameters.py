@@ -103,9 +103,9 @@ def _complained_about(rejection: Rejection, sent: Mapping[str, Any]) -> str | No
     if named and _value_at(sent, named) is not None and named not in _ESSENTIAL:
         return named
     candidates = [name for name in sent if name not in _ESSENTIAL]
-    root = re.split(r"[.\[]", named)[0]
-    if root in candidates:
-        return root
+    if named:
+        root = re.split(r"[.\[]", named)[0]
+        return root if root in candidates else None
     mentioned = [name for name in candidates if re.search(rf"(?<![\w-]){re.escape(name)}(?![\w-])", rejection.message)]
     return max(mentioned, key=len, default=None)
 
