@@ -10,6 +10,7 @@ from typing import Any
 
 ROOT = Path(__file__).resolve().parents[2]
 PACKAGE = ROOT / "src" / "yagent"
+SAMPLES = PACKAGE / "data"
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +35,8 @@ def sample(text: str, module: str = "yagent.tools.sample") -> Source:
 @cache
 def sources(*folders: str) -> tuple[Source, ...]:
     """Every Python file below the folders; asserts that there are some, so that no guard passes by looking at nothing."""
-    found = tuple(_read(path) for folder in folders for path in sorted((ROOT / folder).rglob("*.py")))
+    paths = [path for folder in folders for path in sorted((ROOT / folder).rglob("*.py")) if not path.is_relative_to(SAMPLES)]
+    found = tuple(_read(path) for path in paths)
     assert found, f"no Python files below {folders}"
     return found
 

@@ -4,7 +4,7 @@ import ast
 import re
 from pathlib import Path
 
-from tests.architecture.source_tree import ROOT, Source, package_sources, sample, sources
+from tests.architecture.source_tree import ROOT, SAMPLES, Source, package_sources, project, sample, sources
 from yagent.protocol.events import PAYLOADS
 
 # events that a later issue publishes; an entry that became true is a failure, so the list can only shrink
@@ -15,7 +15,6 @@ NOT_YET_PUBLISHED = {
     "context_compressed": "compression",
     "context_emergency_compressed": "compression",
     "context_ultimate_compressed": "compression",
-    "thinklink_entry": "the thought log",
 }
 PAGES = "architecture configuration tools rollout-and-resume protocol security performance dependencies troubleshooting glossary"
 TEST_NAME = re.compile(r"\btest_\w+")
@@ -109,6 +108,17 @@ def test_the_pages_exist_and_link_to_what_exists() -> None:
     pages = [ROOT / "README.md", ROOT / "AGENTS.md", *(ROOT / f"docs/{name}.md" for name in PAGES.split())]
     assert [page.name for page in pages if not page.is_file()] == []
     assert [link for page in pages for link in dead_links(page)] == []
+
+
+def test_sample_repositories_are_invisible_to_the_tools_and_valid_python() -> None:
+    tools = project()["tool"]
+    folder = SAMPLES.relative_to(ROOT).as_posix()
+    assert folder in tools["ruff"]["extend-exclude"]
+    assert folder in tools["deptry"]["extend_exclude"]
+    assert any(re.match(pattern, f"{folder}/demo/sample.py") for pattern in tools["mypy"]["exclude"])
+    files = sorted(SAMPLES.rglob("*.py"))
+    assert files
+    assert all(compile(path.read_bytes(), str(path), "exec") for path in files)
 
 
 def test_the_guards_notice_what_is_missing(tmp_path: Path) -> None:
