@@ -32,6 +32,14 @@ def resource(name: str) -> bytes:
     raise PromptError(f"The packaged file {name} is missing under {_PLACES[0]} and {_PLACES[1]}. Install yagent again.")
 
 
+def resource_directory(name: str) -> Path:
+    """The directory of packaged files called `name`, such as `demo/repository`; PromptError when there is none."""
+    for place in _PLACES:
+        if (place / name).is_dir():
+            return place / name
+    raise PromptError(f"The packaged directory {name} is missing under {_PLACES[0]} and {_PLACES[1]}. Install yagent again.")
+
+
 class Prompts:
     """The prompt files, each read once. `root` is the directory to take them from; None is the packaged one."""
 

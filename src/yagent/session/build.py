@@ -16,8 +16,8 @@ from typing import ClassVar
 from yagent._version import VERSION
 from yagent.agents.loop.recorder import Recorder
 from yagent.agents.roles.roster import ROSTER
-from yagent.config.load import Loaded, load
-from yagent.config.providers import ProviderOptions, resolve
+from yagent.config.load import load
+from yagent.config.providers import ProviderOptions, Resolution, resolve
 from yagent.config.schema import Config
 from yagent.errors import YagentError
 from yagent.prompts.text import Prompts
@@ -33,7 +33,7 @@ from yagent.runtime.log import Redactor, configure
 from yagent.runtime.paths import DataHome, project_id
 from yagent.runtime.supervise import Domain
 from yagent.session.asks import AskDesk
-from yagent.session.engines import Engines
+from yagent.session.engines import Engines, EngineSource
 from yagent.session.project import Surroundings
 from yagent.session.request import SessionRequest
 from yagent.session.session import Session
@@ -59,29 +59,30 @@ class RequestError(YagentError):
 
 
 @asynccontextmanager
-async def open_session(request: SessionRequest, clock: Clock) -> AsyncIterator[Session]:
+async def open_session(request: SessionRequest, clock: Clock, *, source: EngineSource | None = None) -> AsyncIterator[Session]:
     """A session ready for its first task; leaving the block ends everything it started.
 
-    Raises `ConfigError` when the configuration cannot be used, `RequestError` when the request cannot.
+    With a `source` the models come from there, and no configuration is read. Raises `ConfigError` when the configuration cannot be used,
+    `RequestError` when the request cannot.
     """
     user = user_home(request.environ)
     home = DataHome.from_environment(request.environ, user)
-    loaded = load(request.config_path, environ=request.environ, home=home)
-    resolution = resolve(loaded, request.environ, ProviderOptions(request.flags.provider, request.flags.model))
-    _check(request, loaded, user)
+    chosen = _choose(request, home) if source is None else None
+    config = Config() if chosen is None else chosen.config
+    _check(request, config, user)
     async with AsyncExitStack() as stack:
         if home.problem is not None:
             stack.callback(shutil.rmtree, home.root, ignore_errors=True)
         temporary = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="yagent-", ignore_cleanup_errors=True)))
-        stack.callback(configure(home.logs_dir, clock=clock, redactor=Redactor(secret_texts(resolution, request.environ))).close)
+        redactor = Redactor(secret_texts(chosen, request.environ))
+        stack.callback(configure(home.logs_dir, clock=clock, redactor=redactor).close)
         domain = await stack.enter_async_context(Domain("session"))
-        engines = await stack.enter_async_context(Engines(resolution, request.environ, clock))
-        await engines.settle_models()
-        settings = shell_settings(loaded.config, request, resolution)
+        engines = source or await _connected(stack, chosen, request, clock)
+        settings = shell_settings(config, request, chosen)
         shell = await stack.enter_async_context(Shell(clock=clock, environment=request.environ, temporary=temporary, settings=settings))
-        permissions = permission_settings(loaded.config, request, home, user, temporary)
-        parts = _Parts(request, loaded, home, clock, domain, engines, shell)
-        session, close = await parts.session(permissions, [home.problem, *loaded.notices, *resolution.notices])
+        permissions = permission_settings(config, request, home, user, temporary)
+        parts = _Parts(request, config, home, clock, domain, engines, shell)
+        session, close = await parts.session(permissions, [home.problem, *(chosen.notices if chosen else ())])
         try:
             yield session
         finally:
@@ -99,7 +100,25 @@ def user_home(environ: Mapping[str, str]) -> Path | None:
         return None
 
 
-def _check(request: SessionRequest, loaded: Loaded, user: Path | None) -> None:
+def _choose(request: SessionRequest, home: DataHome) -> Resolution:
+    """The configuration, and who answers whom by it."""
+    loaded = load(request.config_path, environ=request.environ, home=home)
+    resolution = resolve(loaded, request.environ, ProviderOptions(request.flags.provider, request.flags.model))
+    return replace(resolution, notices=(*loaded.notices, *resolution.notices))
+
+
+async def _connected(stack: AsyncExitStack, chosen: Resolution | None, request: SessionRequest, clock: Clock) -> EngineSource:
+    """The engines of the chosen providers, with their models (and, for a cost limit, their prices) known."""
+    if chosen is None:
+        raise AssertionError("without a source of engines there is a resolution")
+    engines = await stack.enter_async_context(Engines(chosen, request.environ, clock))
+    await engines.settle_models()
+    if task_settings(chosen.config, request.flags).max_cost is not None:
+        await engines.settle_prices()
+    return engines
+
+
+def _check(request: SessionRequest, config: Config, user: Path | None) -> None:
     """Refuse what cannot be meant."""
     if not request.workspace.is_dir():
         raise RequestError(f"{request.workspace} is no directory (any more). Start in the directory of your project.")
@@ -107,7 +126,7 @@ def _check(request: SessionRequest, loaded: Loaded, user: Path | None) -> None:
     if unknown:
         known = ", ".join(name for name in ROSTER if name != "director")
         raise RequestError(f"There is no agent called {', '.join(sorted(unknown))}. Agents that can be left out: {known}.")
-    wide = too_wide_for_yolo(request.workspace, user) if mode(loaded.config, request.flags) is not Mode.ASK else None
+    wide = too_wide_for_yolo(request.workspace, user) if mode(config, request.flags) is not Mode.ASK else None
     if wide is not None:
         raise RequestError(wide)
 
@@ -117,17 +136,17 @@ class _Parts:
     """What a session is put together from."""
 
     request: SessionRequest
-    loaded: Loaded
+    config: Config
     home: DataHome
     clock: Clock
     domain: Domain
-    engines: Engines
+    engines: EngineSource
     shell: Shell
 
     async def session(self, judging: PermissionSettings, notices: Sequence[object]) -> tuple[Session, Callable[[], Awaitable[None]]]:
         """The session, and what closes its records."""
         request, clock = self.request, self.clock
-        config = self.loaded.config
+        config = self.config
         session_id = secrets.token_hex(4)
         bus: Bus[Event] = Bus()
         task = CurrentTask()

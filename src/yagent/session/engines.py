@@ -1,27 +1,36 @@
 """Turns provider choices into engines: one engine for each endpoint, made when it is first needed."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import AsyncExitStack
 from types import TracebackType
-from typing import Self
+from typing import Protocol, Self
 
 from yagent.config.problems import ConfigError
 from yagent.config.providers import ProviderChoice, Resolution
-from yagent.llm.catalog import Catalogue
+from yagent.llm.catalog import ModelFacts, known, look_up
 from yagent.llm.dialects.port import WireModel, WireSettings
 from yagent.llm.dialects.table import dialect_for
 from yagent.llm.endpoint import Endpoint
 from yagent.llm.engine import Engine, ModelError
 from yagent.llm.http_engine import EngineServices, EngineSettings, HttpEngine
 from yagent.llm.inflight import InFlightGate
-from yagent.llm.model_list import list_models
+from yagent.llm.model_list import ListedModel, list_models
 from yagent.llm.quirks_table import quirks_for
 from yagent.llm.retry import RetrySettings
 from yagent.llm.transport.http import HttpClients, HttpSettings
 from yagent.protocol.messages import ModelIdentity
 from yagent.runtime.clock import Clock
+from yagent.runtime.supervise import in_thread
 
 DEFAULT_IN_FLIGHT = 8
+
+
+class EngineSource(Protocol):
+    """Where a session gets its models from."""
+
+    def engine(self, agent: str, tool: str | None = None) -> Engine:
+        """The engine of an agent, or of one of its tools."""
+        ...
 
 
 class Engines:
@@ -33,6 +42,7 @@ class Engines:
         self._clock = clock
         self._config = resolution.config.llm
         self._models: dict[str, str] = {}
+        self._facts: dict[str, ModelFacts] = {}
         self._engines: dict[str, HttpEngine] = {}
         self._services: EngineServices | None = None
         self._resources = AsyncExitStack()
@@ -53,6 +63,21 @@ class Engines:
             if choice.model is None and choice.name not in self._models:
                 self._models[choice.name] = await self._only_model(choice)
 
+    async def settle_prices(self) -> None:
+        """Find out what every model costs, for a run with a cost limit. Raises `ConfigError` where nobody knows."""
+        for choice in (self._resolution.default, *self._resolution.others.values()):
+            model = choice.model or self._models[choice.name]
+            facts = await in_thread(look_up, choice.name, model, choice.host)
+            self._facts[choice.name] = facts
+            own = choice.price_input is not None and choice.price_output is not None
+            if not own and not (facts.prices and {"input", "output"} <= facts.prices.keys()):
+                key = f"global.llm.providers.{choice.name}.price_input"
+                raise ConfigError(
+                    f"A cost limit was given, but what {model} costs is not known.",
+                    where=f"Configuration: {key} and price_output (US dollars per million tokens)",
+                    fix="Set both prices in the configuration file, or run without --max-cost.",
+                )
+
     def engine(self, agent: str, tool: str | None = None) -> Engine:
         """The engine of an agent, or of one of its tools."""
         choice = self._resolution.provider_for(agent, tool)
@@ -61,10 +86,8 @@ class Engines:
         return self._engines[choice.name]
 
     def _made(self, choice: ProviderChoice) -> HttpEngine:
-        if self._services is None:
-            raise AssertionError("engines are made inside the `async with` block")
         model = choice.model or self._models[choice.name]
-        known = Catalogue.find(model)
+        facts = self._facts.get(choice.name) or known(choice.name, model, choice.host)
         prices = {
             name: price
             for name, price in (
@@ -76,21 +99,19 @@ class Engines:
             if price is not None
         }
         identity = ModelIdentity(
-            choice.name, model, choice.api_format, choice.context_window or known.context_window, prices or known.prices
+            choice.name, model, choice.api_format, choice.context_window or facts.context_window, prices or facts.prices
         )
-        settings = WireSettings(choice.max_tokens, choice.temperature, choice.reasoning_effort, known.output_limit)
+        settings = WireSettings(choice.max_tokens, choice.temperature, choice.reasoning_effort, facts.output_limit)
         endpoint = _endpoint(choice)
         wire = WireModel(identity, settings, quirks_for(choice.api_format, endpoint.host, model))
         limits = EngineSettings(self._config.timeout, RetrySettings(max_retries=self._config.max_retries))
-        return HttpEngine(wire, dialect_for(choice.api_format), endpoint, limits, self._services)
+        return HttpEngine(wire, dialect_for(choice.api_format), endpoint, limits, self._in_use())
 
     async def _only_model(self, choice: ProviderChoice) -> str:
         """The one model the endpoint lists; the vendor's usual one where it lists several or cannot say."""
-        if self._services is None:
-            raise AssertionError("models are listed inside the `async with` block")
         where = f"Provider: {choice.name} at {choice.host}"
         try:
-            models = await list_models(_endpoint(choice), self._services)
+            models = [each.name for each in await self._listed(choice)]
         except ModelError as failure:
             if choice.usual_model is not None:
                 return choice.usual_model
@@ -107,6 +128,17 @@ class Engines:
             where=where,
             fix=f"Give one with -m: {shown or 'its list is empty'}",
         )
+
+    async def _listed(self, choice: ProviderChoice) -> Sequence[ListedModel]:
+        services = self._in_use()
+        endpoint = _endpoint(choice)
+        quirks = quirks_for(choice.api_format, endpoint.host, "")
+        return await list_models(endpoint, dialect_for(choice.api_format), quirks, clients=services.clients, clock=self._clock)
+
+    def _in_use(self) -> EngineServices:
+        if self._services is None:
+            raise AssertionError("engines are used inside the `async with` block")
+        return self._services
 
 
 def _endpoint(choice: ProviderChoice) -> Endpoint:

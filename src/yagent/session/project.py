@@ -3,18 +3,24 @@
 import os
 import platform
 import stat
-from collections.abc import Sequence
+from collections.abc import Coroutine, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final
+from typing import Any, Final, Literal
 
 from yagent.agents.director.context import DOCUMENT_LIMIT, DOCUMENTS, Document, Environment, fit_documents
 from yagent.protocol.result import FileChange
 from yagent.runtime.clock import Clock
 from yagent.runtime.supervise import in_thread, together
-from yagent.workspace.git import Git, GitFacts, WorkspaceState
+from yagent.workspace.changes import ChangedFile, WorkspaceState, changed_files, state
+from yagent.workspace.git import Git, GitFacts
 
 COMMITS: Final = 3  # shown to the Director
+_CHANGES: Final[Mapping[str, Literal["created", "modified", "deleted"]]] = {
+    "added": "created",
+    "modified": "modified",
+    "deleted": "deleted",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,13 +44,12 @@ class Surroundings:
 
     async def look(self) -> Found:
         """What is true now: the project's documents, the repository, the day."""
-        facts, commits, documents = await together(
-            [
-                ("git facts", self._git.facts(self._workspace)),
-                ("git log", self._git.recent(self._workspace, COMMITS)),
-                ("documents", in_thread(_read_documents, self._workspace)),
-            ]
-        )
+        work: list[tuple[str, Coroutine[Any, Any, Any]]] = [
+            ("git facts", self._git.facts(self._workspace)),
+            ("git log", self._recent_commits()),
+            ("documents", in_thread(_read_documents, self._workspace)),
+        ]
+        facts, commits, documents = await together(work)
         git: GitFacts = facts.result()
         environment = Environment(
             workspace=str(self._workspace),
@@ -57,17 +62,23 @@ class Surroundings:
 
     async def state(self) -> WorkspaceState:
         """What differs from the last commit now, to tell the task's changes from the user's own."""
-        return await self._git.state(self._workspace)
+        return await state(self._git, self._workspace)
 
     async def changes(self, since: WorkspaceState) -> tuple[tuple[FileChange, ...], str | None]:
         """The files that changed since, relative to the workspace, and a note when there may be more."""
-        changed = await self._git.changed_files(since)
+        changed = await changed_files(self._git, since)
         files = tuple(self._change(each, since) for each in changed.files)
         return files, changed.note
 
+    async def _recent_commits(self) -> tuple[str, ...]:
+        answer = await self._git.ask(self._workspace, "log", "-n", str(COMMITS), "--format=%h %s", "--", plain=True)
+        if answer is None or answer.code != 0:
+            return ()
+        return tuple(answer.output.decode("utf-8", "replace").splitlines())
+
     def _change(self, changed: ChangedFile, since: WorkspaceState) -> FileChange:
         path = os.path.relpath((since.root or self._workspace) / changed.path, self._workspace)
-        return FileChange(path, changed.kind, before_task=changed.path in since.paths)
+        return FileChange(path, _CHANGES[changed.kind], before_task=changed.path in since.fingerprints)
 
     def names_file(self, path: str) -> bool:
         """Whether a path an agent wrote names something in the workspace."""

@@ -7,7 +7,7 @@ from pathlib import Path
 from yagent.agents.director.hooks import ReminderPolicy
 from yagent.agents.loop.turn import TurnSettings
 from yagent.agents.roles.roster import ROSTER
-from yagent.config.providers import Resolution
+from yagent.config.providers import ProviderChoice, Resolution
 from yagent.config.schema import Config
 from yagent.config.switches import concurrency_enabled
 from yagent.config.vendors import VENDORS
@@ -80,17 +80,21 @@ def permission_settings(config: Config, request: SessionRequest, home: DataHome,
     )
 
 
-def shell_settings(config: Config, request: SessionRequest, resolution: Resolution) -> ShellSettings:
+def shell_settings(config: Config, request: SessionRequest, resolution: Resolution | None) -> ShellSettings:
     """What commands may see of the environment."""
     known = {name for vendor in VENDORS for name in vendor.key_variables}
-    chosen = {choice.key_source for choice in (resolution.default, *resolution.others.values()) if choice.key_source}
+    chosen = {choice.key_source for choice in _choices(resolution) if choice.key_source}
     return ShellSettings(
         pass_env=(*config.shell.pass_env, *request.flags.pass_env), provider_keys=frozenset(known | chosen | {"YAGENT_API_KEY"})
     )
 
 
-def secret_texts(resolution: Resolution, environ: Mapping[str, str]) -> tuple[str, ...]:
+def secret_texts(resolution: Resolution | None, environ: Mapping[str, str]) -> tuple[str, ...]:
     """Every key this process knows, for the redacting filter of the logs."""
-    keys = [choice.key.reveal() for choice in (resolution.default, *resolution.others.values()) if choice.key]
+    keys = [choice.key.reveal() for choice in _choices(resolution) if choice.key]
     keys += [environ[name] for vendor in VENDORS for name in vendor.key_variables if environ.get(name)]
     return tuple(dict.fromkeys(keys))
+
+
+def _choices(resolution: Resolution | None) -> tuple[ProviderChoice, ...]:
+    return () if resolution is None else (resolution.default, *resolution.others.values())

@@ -27,7 +27,7 @@ from yagent.session.runs import Runs, Seat, seat_for
 from yagent.session.voice import CurrentTask
 from yagent.session.workshop import TaskParts, Workshop
 from yagent.workspace.background import BackgroundJobs
-from yagent.workspace.git import WorkspaceState
+from yagent.workspace.changes import WorkspaceState
 from yagent.workspace.permissions import Mode, Permissions
 
 

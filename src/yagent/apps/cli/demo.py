@@ -1,0 +1,64 @@
+"""`yagent demo`: a recorded session, played against a fresh copy of a small repository.
+
+Only the model's turns come from the recording; planning, delegation, reading, editing, test runs and the record are real. A tool result
+that differs from the recorded one is reported, never papered over.
+"""
+
+import asyncio
+import os
+import shutil
+import sys
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from yagent.apps.cli.one_shot import OneShot, run_one_shot
+from yagent.apps.cli.progress import write_to_standard_error
+from yagent.runtime.clock import SystemClock
+from yagent.session.build import open_session
+from yagent.session.demonstration import Demonstration
+from yagent.session.request import RunFlags, SessionRequest
+
+INTRODUCTION = """This is a demonstration: the model's words are played from a recording, everything else is real.
+A small repository was copied to {place}; agents read, change and test it there.
+"""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DemoOptions:
+    """Options of the demonstration."""
+
+    fast: Annotated[bool, typer.Option("--fast", help="Do not imitate a model's pace.")] = False
+    keep: Annotated[bool, typer.Option("--keep", help="Keep the copy of the repository.")] = False
+
+
+def command(context: typer.Context, options: DemoOptions) -> None:
+    """Play a whole task, without a key and without a network."""
+    place = Path(tempfile.mkdtemp(prefix="yagent-demo-"))
+    try:
+        code = asyncio.run(_play(place / "cart", fast=options.fast))
+    finally:
+        if options.keep:
+            write_to_standard_error(f"The repository is kept in {place / 'cart'}.")
+        else:
+            shutil.rmtree(place, ignore_errors=True)
+    raise SystemExit(code)
+
+
+async def _play(workspace: Path, *, fast: bool) -> int:
+    clock = SystemClock()
+    demonstration = Demonstration(clock, pace=0.0 if fast else 0.02)
+    await demonstration.lay_out(workspace)
+    write_to_standard_error(INTRODUCTION.format(place=workspace))
+    write_to_standard_error(f"Task: {demonstration.prompt}\n")
+    python = str(Path(sys.executable).parent)
+    environ = {**os.environ, "PATH": os.pathsep.join((python, os.environ.get("PATH", os.defpath)))}
+    request = SessionRequest(workspace=workspace, environ=environ, flags=RunFlags(mode="yolo"))
+    async with open_session(request, clock, source=demonstration) as session:
+        code = await run_one_shot(session, OneShot(prompt=demonstration.prompt))
+    for divergence in demonstration.divergences:
+        write_to_standard_error(f"! The replay left its recording: {divergence}")
+    return code or (1 if demonstration.divergences else 0)
