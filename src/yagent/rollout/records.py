@@ -139,32 +139,40 @@ def message_from_json(data: Mapping[str, Any]) -> Message:
 _PARTS: Mapping[str, type[Part]] = {"text": Text, "reasoning": Reasoning, "tool_call": ToolCall, "tool_result": ToolResult}
 
 
+@dataclass(frozen=True, slots=True)
+class _Shape:
+    """A class as JSON sees it: each field's default (`MISSING`, which equals nothing, where there is none) and the classes it accepts."""
+
+    defaults: tuple[tuple[str, Any], ...]
+    accepted: Mapping[str, tuple[type, ...]]
+
+
 def _written(value: Any) -> dict[str, Any]:
     """The fields that do not hold their default. A default is None, "" or empty, so what a field holds is only ever compared as a whole."""
-    return {name: held for name, default in _defaults(type(value)) if (held := getattr(value, name)) != default}
+    return {name: held for name, default in _shapes()[type(value)].defaults if (held := getattr(value, name)) != default}
 
 
 def _build(target: type[T], data: Mapping[str, Any]) -> T:
-    known = {name: value for name, value in data.items() if name in _accepted(target)}
+    accepted = _shapes()[target].accepted
+    known = {name: value for name, value in data.items() if name in accepted}
     for name, value in known.items():
-        if not isinstance(value, _accepted(target)[name]):
+        if not isinstance(value, accepted[name]):
             raise ValueError(f"{name} of {target.__name__} cannot be a {type(value).__name__}")
     return target(**known)
 
 
 @cache
-def _defaults(target: type) -> tuple[tuple[str, Any], ...]:
-    """Each field and its default; `MISSING`, which equals nothing, where there is none."""
-    return tuple(
-        (each.name, each.default if each.default_factory is MISSING else each.default_factory()) for each in fields(cast(Any, target))
-    )
+def _shapes() -> Mapping[type, _Shape]:
+    return {target: _shape(target) for target in (*_PARTS.values(), Usage, SessionMeta, TurnContext, EventMessage)}
 
 
-@cache
-def _accepted(target: type) -> Mapping[str, tuple[type, ...]]:
-    """The classes a field's value may have in JSON."""
+def _shape(target: type) -> _Shape:
     hints = get_type_hints(target)
-    return {each.name: _classes(hints[each.name]) for each in fields(cast(Any, target))}
+    each_field = fields(cast(Any, target))
+    return _Shape(
+        tuple((each.name, each.default if each.default_factory is MISSING else each.default_factory()) for each in each_field),
+        {each.name: _classes(hints[each.name]) for each in each_field},
+    )
 
 
 def _classes(hint: Any) -> tuple[type, ...]:

@@ -1,26 +1,30 @@
 """Writes the files of one session.
 
-`append` only encodes and returns; one write loop per file takes what has gathered (32 records or 20 ms, I-06) and `barrier` waits until all
-that was appended before it has been handed to the kernel (`write(2)`). The first and the last record are also forced to the disk. A failed
-write is reported by every later barrier: a step whose record cannot be kept must not take effect.
+`append` only encodes and returns; what has gathered is written after 32 records or 20 ms (I-06), and `barrier` waits until all that was
+appended before it has been handed to the kernel (`write(2)`). The first and the last record are also forced to the disk. A failed write is
+reported by every later barrier: a step whose record cannot be kept must not take effect.
 """
 
 import asyncio
 import errno
-import json
+import logging
 import os
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
 from yagent.errors import YagentError
 from yagent.protocol.ids import AgentIdentity
-from yagent.rollout.records import EventMessage, Record, SessionMeta, to_payload
+from yagent.rollout.records import EventMessage, Record, SessionMeta, encode
 from yagent.runtime.clock import Clock
-from yagent.runtime.supervise import Domain, in_thread
+from yagent.runtime.supervise import Domain, DomainClosedError, in_thread, shielded
 
 FLUSH_RECORDS = 32
 FLUSH_SECONDS = 0.02
+WRITE_SECONDS = 30.0  # a disk that takes longer for one write does not answer
+
+logger = logging.getLogger(__name__)
 
 
 class RolloutError(YagentError):
@@ -65,25 +69,24 @@ class RolloutWriter:
         self._written = 0
         self._force = False
         self._failure: RolloutError | None = None
-        self._timer_running = False
+        self._waiting = False
+        self._full = asyncio.Event()
         self._turn = asyncio.Lock()
 
     def append(self, record: Record) -> None:
-        entry = {
-            "ordinal": self._sequence.take(),
-            "timestamp": self._clock.wall().isoformat(),
-            "type": record.kind,
-            "payload": to_payload(record),
-        }
-        # ASCII only: lone surrogates of file names survive the round trip, and a cut line never splits a character
-        self._lines.append(json.dumps(entry, separators=(",", ":")).encode("ascii") + b"\n")
+        """Keep a record; returns at once. Works also while the session's domain is ending: the next barrier then writes it."""
+        self._lines.append(encode(self._sequence.take(), self._clock.wall().isoformat(), record))
         self._appended += 1
         self._force = self._force or isinstance(record, SessionMeta) or (isinstance(record, EventMessage) and record.is_terminal)
-        if not self._timer_running:
-            self._timer_running = True
-            self._domain.go(f"rollout {self.path.name}", self._write_soon())
+        if len(self._lines) >= FLUSH_RECORDS:
+            self._full.set()
+        if not self._waiting:
+            with suppress(DomainClosedError):
+                self._domain.go(f"rollout {self.path.name}", self._write_soon())
+                self._waiting = True
 
     async def barrier(self) -> None:
+        """Wait until everything appended so far is written. Raises `RolloutError` when anything could not be."""
         target = self._appended
         while self._written < target:
             await self._write()
@@ -91,29 +94,52 @@ class RolloutWriter:
             raise self._failure
 
     async def close(self) -> None:
+        """Write what is left and release the file; what is appended later is refused by its barrier."""
         try:
             await self.barrier()
         finally:
+            self._failure = self._failure or RolloutError(f"The record {self.path} is closed. This is a defect; please report it.")
             if self._descriptor >= 0:
                 os.close(self._descriptor)
                 self._descriptor = -1
 
     async def _write_soon(self) -> None:
-        if len(self._lines) < FLUSH_RECORDS:
-            await self._clock.sleep(FLUSH_SECONDS)
-        self._timer_running = False
+        with suppress(TimeoutError):
+            async with self._clock.timeout(FLUSH_SECONDS):
+                await self._full.wait()
+        self._waiting = False
         await self._write()
 
     async def _write(self) -> None:
-        """Hand over what has gathered. Only one write is under way, so lines never interleave."""
+        """Hand over what has gathered. A caller that is cancelled goes on only when the write under way has ended: nothing may follow it,
+        and nobody may close its descriptor, before it is known how it ended."""
+        with suppress(TimeoutError):  # kept as the failure of this record
+            await shielded(self._write_gathered(), timeout=WRITE_SECONDS, clock=self._clock, name=f"write {self.path.name}")
+
+    async def _write_gathered(self) -> None:
+        """Only one write is under way, so lines never interleave."""
         async with self._turn:
             lines, self._lines = self._lines, []
             force, self._force = self._force, False
+            self._full.clear()
             if not lines:
                 return
-            failure = self._failure or await in_thread(_write_all, self._descriptor, b"".join(lines), force, self.path)
-            self._failure = failure
-            self._written += len(lines)
+            try:
+                failure = self._failure or await in_thread(_write_all, self._descriptor, b"".join(lines), force, self.path)
+            except asyncio.CancelledError:
+                self._descriptor = -1  # left to the thread that is still writing to it
+                failure = RolloutError(
+                    f"The record of this session cannot be written: no answer for {WRITE_SECONDS:g} s ({self.path}). Check the disk."
+                )
+                self._keep(failure, lines)
+                raise
+            self._keep(failure, lines)
+
+    def _keep(self, failure: RolloutError | None, lines: list[bytes]) -> None:
+        if failure is not None and self._failure is None:
+            logger.error("%s", failure)
+        self._failure = failure
+        self._written += len(lines)
 
 
 def _write_all(descriptor: int, data: bytes, force: bool, path: Path) -> RolloutError | None:
