@@ -26,6 +26,8 @@ YagentError
     ModelConfigurationError
       RejectedRequest
     ModelGaveUp
+      ReplayDiverged
+      UnknownAgent
   PromptError
 """
 
