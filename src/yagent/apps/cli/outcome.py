@@ -5,6 +5,7 @@ from dataclasses import asdict
 from typing import Any
 
 from yagent.protocol.result import TaskResult
+from yagent.protocol.stop import StopReason
 from yagent.protocol.visible import visible
 
 FIELDS = (
@@ -53,7 +54,7 @@ def account(result: TaskResult, *, quiet: bool = False) -> list[str]:
     lines = []
     if result.error:
         lines.append(f"yagent: {result.error}")
-    elif result.exit_code and not quiet:
+    elif result.stop_reason not in (StopReason.AGENT_EXIT, StopReason.PLAIN_TEXT) and not quiet:
         lines.append(f"yagent: the task ended early ({result.stop_reason.value}).")
     if quiet:
         return lines
