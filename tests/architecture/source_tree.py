@@ -13,14 +13,15 @@ PACKAGE = ROOT / "src" / "yagent"
 SAMPLES = PACKAGE / "data"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Source:
-    """One Python file: where it is (relative to the repository), its dotted name, its text and its syntax tree."""
+    """One Python file: where it is (relative to the repository), its dotted name, its text, its syntax tree and all nodes of that."""
 
     path: str
     module: str
     text: str
     tree: ast.Module
+    nodes: tuple[ast.AST, ...]
 
     def is_in(self, *modules: str) -> bool:
         """Whether this is one of the modules or lies in one of the packages named."""
@@ -29,7 +30,7 @@ class Source:
 
 def sample(text: str, module: str = "yagent.tools.sample") -> Source:
     """A file that exists only for the self-test of a guard."""
-    return Source(f"src/{module.replace('.', '/')}.py", module, text, ast.parse(text))
+    return _parsed(f"src/{module.replace('.', '/')}.py", module, text)
 
 
 @cache
@@ -59,15 +60,16 @@ def project() -> dict[str, Any]:
     return tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
 
 
-def functions(tree: ast.AST) -> Iterator[ast.FunctionDef | ast.AsyncFunctionDef]:
-    """Every function and method in the tree, nested ones too."""
-    return (node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef))
+def functions(source: Source) -> Iterator[ast.FunctionDef | ast.AsyncFunctionDef]:
+    """Every function and method in the file, nested ones too."""
+    return (node for node in source.nodes if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef))
 
 
-def imported_names(tree: ast.AST) -> dict[str, str]:
+@cache
+def imported_names(source: Source) -> dict[str, str]:
     """Local name to the dotted name it stands for, over all imports of the file."""
     names: dict[str, str] = {}
-    for node in ast.walk(tree):
+    for node in source.nodes:
         if isinstance(node, ast.Import):
             for alias in node.names:
                 names[alias.asname or alias.name.partition(".")[0]] = alias.name if alias.asname else alias.name.partition(".")[0]
@@ -88,10 +90,14 @@ def dotted_name(node: ast.expr, names: dict[str, str]) -> str | None:
     return ".".join([names[node.id], *reversed(parts)])
 
 
+@cache
 def _read(path: Path) -> Source:
     relative = path.relative_to(ROOT)
-    text = path.read_text(encoding="utf-8")
     parts = relative.with_suffix("").parts
     parts = parts[1:] if parts[0] == "src" else parts
-    module = ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
-    return Source(relative.as_posix(), module, text, ast.parse(text, str(path)))
+    return _parsed(relative.as_posix(), ".".join(parts[:-1] if parts[-1] == "__init__" else parts), path.read_text(encoding="utf-8"))
+
+
+def _parsed(path: str, module: str, text: str) -> Source:
+    tree = ast.parse(text, path)
+    return Source(path, module, text, tree, tuple(ast.walk(tree)))

@@ -29,7 +29,7 @@ def published(found: tuple[Source, ...]) -> set[str]:
         node.func.attr if isinstance(node.func, ast.Attribute) else node.func.id
         for source in found
         if not source.is_in("yagent.protocol")
-        for node in ast.walk(source.tree)
+        for node in source.nodes
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute | ast.Name)
     }
     return {types[name] for name in called & set(types)}
@@ -38,7 +38,7 @@ def published(found: tuple[Source, ...]) -> set[str]:
 def words_of_code(found: tuple[Source, ...]) -> set[str]:
     """Every word in a string, keyword argument or attribute name: the ways in which code can name a prompt or its variable."""
     words: set[str] = set()
-    for node in (node for source in found for node in ast.walk(source.tree)):
+    for node in (node for source in found for node in source.nodes):
         if isinstance(node, ast.Constant) and isinstance(node.value, str):
             words.update(re.findall(r"\w+", node.value))
         elif isinstance(node, ast.keyword) and node.arg:

@@ -3,6 +3,7 @@
 import ast
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cache
 
 import pytest
 
@@ -87,11 +88,11 @@ def offences(source: Source, door: Door) -> list[str]:
     """Uses of the door in a module that has no key; annotations do not count, calls and references do."""
     if source.is_in(*door.allowed):
         return []
-    names = imported_names(source.tree)
-    annotations = {id(part) for annotation in _annotations(source.tree) for part in ast.walk(annotation)}
+    names = imported_names(source)
+    annotations = _annotations(source)
     found = []
-    for node in ast.walk(source.tree):
-        if id(node) in annotations:
+    for node in source.nodes:
+        if node in annotations:
             continue
         if isinstance(node, ast.Attribute | ast.Name):
             used = dotted_name(node, names)
@@ -107,20 +108,22 @@ def _method(call: ast.Call, names: dict[str, str]) -> str | None:
     return call.func.attr if isinstance(call.func, ast.Attribute) and dotted_name(call.func, names) is None else None
 
 
-def _annotations(tree: ast.Module) -> list[ast.expr]:
+@cache
+def _annotations(source: Source) -> frozenset[ast.AST]:
+    """All nodes that are part of an annotation."""
     found: list[ast.expr | None] = []
-    for node in ast.walk(tree):
+    for node in source.nodes:
         if isinstance(node, ast.AnnAssign | ast.arg):
             found.append(node.annotation)
         elif isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
             found.append(node.returns)
-    return [annotation for annotation in found if annotation is not None]
+    return frozenset(part for annotation in found if annotation is not None for part in ast.walk(annotation))
 
 
 def swallowed_cancellations(source: Source) -> list[str]:
     """Handlers that catch a cancellation (also by catching everything) and never raise."""
     found = []
-    for node in ast.walk(source.tree):
+    for node in source.nodes:
         if not isinstance(node, ast.ExceptHandler) or source.is_in("yagent.runtime.supervise"):
             continue
         caught = ast.unparse(node.type) if node.type else "BaseException"

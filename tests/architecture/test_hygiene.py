@@ -28,15 +28,15 @@ def can_fail(function: ast.FunctionDef | ast.AsyncFunctionDef) -> bool:
 
 
 def proves_nothing(source: Source) -> list[str]:
-    tests = [function for function in functions(source.tree) if is_test(function)]
+    tests = [function for function in functions(source) if is_test(function)]
     return [f"{source.path}:{test.lineno}: {test.name} cannot fail" for test in tests if not can_fail(test)]
 
 
 def switched_off(source: Source) -> list[str]:
     """Tests skipped whatever the circumstances, by mark or by their first statements, and expected failures."""
-    names = imported_names(source.tree)
+    names = imported_names(source)
     found = []
-    for function in functions(source.tree):
+    for function in functions(source):
         marks = [ast.unparse(decorator) for decorator in function.decorator_list]
         if any(re.match(r"pytest\.mark\.(skip\b|xfail\b)", mark) for mark in marks):
             found.append(f"{source.path}:{function.lineno}: {function.name} is switched off")
@@ -48,9 +48,9 @@ def switched_off(source: Source) -> list[str]:
 
 def replaces_own_code(source: Source) -> list[str]:
     """Mocks and patches of our own components: only the model is ever played, over real HTTP."""
-    names = imported_names(source.tree)
+    names = imported_names(source)
     found = [f"{source.path}: {name}" for name in names.values() if name.startswith(("unittest.mock", "mock"))]
-    for node in ast.walk(source.tree):
+    for node in source.nodes:
         if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Attribute) or node.func.attr not in {"setattr", "delattr"}:
             continue
         target = node.args[0] if node.args else None
@@ -75,7 +75,7 @@ def test_nothing_of_ours_is_mocked_or_patched() -> None:
 
 
 def test_there_is_a_plausible_number_of_tests_and_no_name_twice_in_a_module() -> None:
-    names = [(source.path, function.name) for source in sources("tests") for function in functions(source.tree) if is_test(function)]
+    names = [(source.path, function.name) for source in sources("tests") for function in functions(source) if is_test(function)]
     assert len(names) >= PLAUSIBLE_COUNT
     assert sorted(set(names)) == sorted(names)
 

@@ -12,7 +12,9 @@ from yagent.runtime.supervise import Domain
 
 
 async def test_an_open_gate_lets_everybody_through_at_once() -> None:
-    await Gate().wait()
+    gate = Gate()
+    await gate.wait()
+    assert not gate.paused
 
 
 async def test_a_paused_gate_holds_and_goes_on_from_the_same_point(clock: VirtualClock) -> None:
