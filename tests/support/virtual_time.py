@@ -58,10 +58,11 @@ class VirtualTimeSelector(selectors.BaseSelector):
         """`timeout` is the virtual time until the next timer, 0 when a callback is ready, None when there is no timer."""
         if timeout is None:
             return self._real.select(None)
+        busy = self._outside_work()  # asked first: work that ends in between has already woken the loop
         news = self._real.select(0)
         if news or timeout <= 0:
             return news
-        if self._outside_work():
+        if busy:
             return self._let_real_time_pass(timeout)
         if len(self._real.get_map()) > 1 and (news := self._real.select(SOCKET_GRACE_SECONDS)):
             return news

@@ -12,7 +12,7 @@ from yagent.protocol.asks import Answer, Ask
 from yagent.protocol.ids import AgentIdentity
 from yagent.protocol.messages import ToolCall
 from yagent.protocol.result import DeniedAccount
-from yagent.runtime.clock import Clock
+from yagent.runtime.clock import Clock, SystemClock
 from yagent.tools.builtin.catalogue import shipped_tools
 from yagent.tools.invoke import Invoker
 from yagent.tools.profiles import PROFILES
@@ -24,6 +24,7 @@ from yagent.workspace.files import FileLedger
 from yagent.workspace.grants import Grants
 from yagent.workspace.permissions import Mode, Permissions, PermissionSettings
 from yagent.workspace.protected import ProtectedSettings
+from yagent.workspace.search import Searcher
 from yagent.workspace.shell import Shell
 
 PROMPTS = Prompts()
@@ -34,9 +35,9 @@ NO = Answer(granted=False)
 
 def shipped_registry() -> Registry:
     """The registry as a session builds it."""
-    return Registry(
-        shipped_tools(lambda name: PROMPTS.text(f"cognition/{name}.md")), describe=lambda name: PROMPTS.text(f"tools/{name}.md")
-    )
+    searcher = Searcher(SystemClock(), {"PATH": os.environ["PATH"]})
+    tools = shipped_tools(searcher, lambda name: PROMPTS.text(f"cognition/{name}.md"))
+    return Registry(tools, describe=lambda name: PROMPTS.text(f"tools/{name}.md"))
 
 
 def surface_of(role: str, **wishes: Any) -> Surface:

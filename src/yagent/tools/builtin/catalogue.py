@@ -6,15 +6,18 @@ from yagent.tools.builtin.cognition import cognition
 from yagent.tools.builtin.delegation import delegations
 from yagent.tools.builtin.flow import agent_exit, ask_user_for_help, load_tool
 from yagent.tools.builtin.reading import reading
+from yagent.tools.builtin.searching import search_by_regex
 from yagent.tools.builtin.shell import shell
 from yagent.tools.builtin.writing import writing
 from yagent.tools.spec import AnySpec
+from yagent.workspace.search import Searcher
 
 
-def shipped_tools(cognition_prompt: Callable[[str], str]) -> tuple[AnySpec, ...]:
+def shipped_tools(searcher: Searcher, cognition_prompt: Callable[[str], str]) -> tuple[AnySpec, ...]:
     """The tools of this package. `cognition_prompt(name)` gives the text of a file in `prompts/cognition/`."""
     return (
         *reading(),
+        search_by_regex(searcher),
         *writing(),
         *shell(),
         *cognition(cognition_prompt),

@@ -19,8 +19,8 @@ MAX_REFERENCES: Final = 10  # F-24
 class Delegation:
     """Parameters of every `delegate_*`."""
 
-    task: Annotated[str, Describe("Goal, known paths and facts, limits, and what to hand back. It sees nothing else.")]
-    context_refs: Annotated[tuple[str, ...], Describe("Earlier results it gets in full: agent:repo is what Repo last handed over.")] = ()
+    task: Annotated[str, Describe("Goal, known paths and facts, limits, what to report. It sees only this.")]
+    context_refs: Annotated[tuple[str, ...], Describe("Earlier results to give whole: agent:repo is Repo's last.")] = ()
 
 
 def delegations(roles: Mapping[str, str] = ROLES) -> tuple[AnySpec, ...]:

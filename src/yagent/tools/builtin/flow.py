@@ -16,24 +16,24 @@ class FactParameter:
     """One fact of a handoff."""
 
     claim: Annotated[str, Describe("One checkable statement.")]
-    where: Annotated[str, Describe("Its evidence: path:line, path, or the command that showed it.")] = ""
+    where: Annotated[str, Describe("Evidence: path:line or the command that showed it.")] = ""
 
 
 @dataclass(frozen=True, slots=True)
 class HandoffParameter:
     """The handoff of `agent_exit`."""
 
-    conclusion: Annotated[str, Describe("The complete answer, for a reader who saw none of the work.")]
-    status: Annotated[HandoffStatus, Describe("ok: all done and checked. partial: some of it, or unchecked. error: not done.")]
+    conclusion: Annotated[str, Describe("The whole answer, for one who saw none of the work.")]
+    status: Annotated[HandoffStatus, Describe("ok: done and checked. partial: part, or unchecked. error: not done.")]
     facts: Annotated[tuple[FactParameter, ...], Describe("What the conclusion rests on.")] = ()
-    open_questions: Annotated[tuple[str, ...], Describe("What stayed undecided, unchecked or assumed.")] = ()
+    open_questions: Annotated[tuple[str, ...], Describe("What is unchecked or assumed.")] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class AgentExit:
     """Parameters of `agent_exit`."""
 
-    reason: Annotated[str, Describe("Why you stop, in one sentence.")]
+    reason: Annotated[str, Describe("Why you stop.")]
     handoff: Annotated[HandoffParameter, Describe("The result.")]
 
 
@@ -41,9 +41,9 @@ class AgentExit:
 class AskUser:
     """Parameters of `ask_user_for_help`."""
 
-    kind: Annotated[Literal["confirm", "select", "input"], Describe("confirm: yes or no. select: one of options. input: free text.")]
-    prompt: Annotated[str, Describe("The question, with what the user must know to answer it.")]
-    options: Annotated[tuple[str, ...], Describe("For select only: two or more choices.")] = ()
+    kind: Annotated[Literal["confirm", "select", "input"], Describe("confirm: yes/no. select: one of options. input: free text.")]
+    prompt: Annotated[str, Describe("The question, and what one must know to answer it.")]
+    options: Annotated[tuple[str, ...], Describe("For select: two or more.")] = ()
 
 
 @dataclass(frozen=True, slots=True)

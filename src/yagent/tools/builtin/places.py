@@ -1,9 +1,13 @@
 """Where the path of a call leads, and how it is named in an answer."""
 
+from collections.abc import Iterable
 from pathlib import Path
+from typing import Final
 
 from yagent.tools.spec import CallContext, Scope
 from yagent.workspace.guard import Location
+
+WORKSPACE: Final = "."  # as a path of a call
 
 
 def locate(path: str, call: CallContext, *, follow_last: bool = True) -> Location:
@@ -17,3 +21,8 @@ def label(path: Path, scope: Scope) -> str:
         if path.is_relative_to(root):
             return str(path.relative_to(root))
     return str(path)
+
+
+def remarks(notes: Iterable[str]) -> list[str]:
+    """Remarks of ours, set off from foreign text by brackets."""
+    return [f"[{note}]" for note in notes]

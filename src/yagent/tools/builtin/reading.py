@@ -4,12 +4,14 @@ import json
 from dataclasses import dataclass
 from typing import Annotated, Final
 
-from yagent.tools.builtin.places import label, locate
+from yagent.tools.builtin.places import WORKSPACE, label, locate, remarks
 from yagent.tools.parameters import Describe
 from yagent.tools.spec import AnySpec, CallContext, Effect, Output, Spec
-from yagent.workspace import files
+from yagent.workspace import files, tree
 from yagent.workspace.actions import ReadPath
 from yagent.workspace.files import FileSlice
+from yagent.workspace.reading import ascii_name, size_text
+from yagent.workspace.tree import DirectoryEntry
 
 ANSWER_BYTES: Final = 28_000  # of numbered lines, so that the answer stays whole below the general bound
 _PRIORITY: Final = 20
@@ -24,9 +26,24 @@ class ReadFile:
     max_lines: Annotated[int | None, Describe("How many lines.", minimum=1)] = None
 
 
+@dataclass(frozen=True, slots=True)
+class ListDirectory:
+    """Parameters of `list_dir`."""
+
+    path: Annotated[str, Describe("Directory.")] = WORKSPACE
+
+
+@dataclass(frozen=True, slots=True)
+class PrintTree:
+    """Parameters of `print_dir_tree`."""
+
+    path: Annotated[str, Describe("Directory.")] = WORKSPACE
+    depth: Annotated[int, Describe("Levels to show.", minimum=1, maximum=20)] = 3
+
+
 def reading() -> tuple[AnySpec, ...]:
-    """The tools that look at files."""
-    return (_read_file(),)
+    """The tools that look at files and directories."""
+    return (_read_file(), _list_dir(), _print_dir_tree())
 
 
 def _read_file() -> Spec[ReadFile]:
@@ -42,6 +59,42 @@ def _read_file() -> Spec[ReadFile]:
     return Spec("read_file", Effect.FS_READ, ReadFile, execute, actions=actions, priority=_PRIORITY)
 
 
+def _list_dir() -> Spec[ListDirectory]:
+    async def execute(parameters: ListDirectory, call: CallContext) -> Output:
+        place = locate(parameters.path, call).resolved
+        listing = await tree.list_dir(place)
+        lines = [_entry(entry) for entry in listing.entries] or [f"[{label(place, call.scope)} is empty]"]
+        return Output("\n".join([*lines, *remarks(listing.notes)]), summary=f"{len(listing.entries)} entries")
+
+    def actions(parameters: ListDirectory) -> tuple[ReadPath, ...]:
+        return (ReadPath(parameters.path),)
+
+    return Spec("list_dir", Effect.FS_READ, ListDirectory, execute, actions=actions)
+
+
+def _print_dir_tree() -> Spec[PrintTree]:
+    async def execute(parameters: PrintTree, call: CallContext) -> Output:
+        place = locate(parameters.path, call).resolved
+        view = await tree.print_dir_tree(place, depth=parameters.depth)
+        text = view.text or f"[{label(place, call.scope)} is empty]"
+        return Output("\n".join([text, *remarks(view.notes)]), summary=f"{len(view.text.splitlines())} entries")
+
+    def actions(parameters: PrintTree) -> tuple[ReadPath, ...]:
+        return (ReadPath(parameters.path, recursive=True),)
+
+    return Spec("print_dir_tree", Effect.FS_READ, PrintTree, execute, actions=actions)
+
+
+def _entry(entry: DirectoryEntry) -> str:
+    """One line of a listing."""
+    name = ascii_name(entry.name)
+    if entry.kind == "directory":
+        return f"{name}/"
+    if entry.size is not None:
+        return f"{name} ({size_text(entry.size)})"
+    return f"{name} -> {ascii_name(entry.target)}" if entry.target is not None else f"{name} ({entry.kind})"
+
+
 def _shown(read: FileSlice, name: str) -> Output:
     """Numbered lines as far as they fit, then in brackets what is worth knowing: where it stops, and remarks."""
     if not read.lines:
@@ -49,17 +102,16 @@ def _shown(read: FileSlice, name: str) -> Output:
     numbered = _fitting([f"{number}\t{line}" for number, line in enumerate(read.lines, read.first_line)])
     last = read.first_line + len(numbered) - 1
     total = read.last_line if read.truncated is None else read.total_lines
-    remarks = [*read.warnings]
+    said = [*read.warnings]
     if last != total:
         of = "" if total is None else f" of {total}"
         following = json.dumps({"path": name, "start_line": last + 1}, ensure_ascii=False)
-        remarks.append(f"lines {read.first_line} to {last}{of} shown; to read on: read_file {following}")
+        said.append(f"lines {read.first_line} to {last}{of} shown; to read on: read_file {following}")
     elif read.first_line > 1:
-        remarks.append(f"end of file at line {last}")
+        said.append(f"end of file at line {last}")
     if read.newline in ("crlf", "cr", "mixed"):
-        remarks.append(f"line endings: {read.newline}; edits keep them, write plain newlines")
-    text = "\n".join([*numbered, *(f"[{remark}]" for remark in remarks)])
-    return Output(text, summary=f"{len(numbered)} lines", paths=(name,))
+        said.append(f"line endings: {read.newline}; edits keep them, write plain newlines")
+    return Output("\n".join([*numbered, *remarks(said)]), summary=f"{len(numbered)} lines", paths=(name,))
 
 
 def _fitting(lines: list[str]) -> list[str]:

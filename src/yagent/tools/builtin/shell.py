@@ -4,6 +4,8 @@ import json
 from dataclasses import dataclass
 from typing import Annotated, Final
 
+from yagent.tools.bounds import NOTHING
+from yagent.tools.builtin.places import WORKSPACE, remarks
 from yagent.tools.parameters import Describe
 from yagent.tools.spec import AnySpec, CallContext, Effect, Output, Scope, Spec
 from yagent.workspace.actions import ShellLine
@@ -14,7 +16,6 @@ DEFAULT_LIMIT: Final = 180  # seconds
 HIGHEST_LIMIT: Final = 3600
 HANDOVER_RESERVE: Final = 5.0  # seconds of the run's own time that a command leaves for handing over
 FIRST_OUTPUT_WAIT: Final = 1.0  # seconds a background command gets to fail at once, or to say something
-_WORKSPACE: Final = "."
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +61,7 @@ def _run_bash() -> Spec[RunBash]:
         Effect.SHELL,
         RunBash,
         execute,
-        actions=lambda parameters: (ShellLine(parameters.command, _WORKSPACE),),
+        actions=lambda parameters: (ShellLine(parameters.command, WORKSPACE),),
         declared_dangerous=lambda parameters: parameters.is_dangerous,
         mutates=True,
         timeout=None,  # it keeps its own, to return what was printed until then
@@ -105,13 +106,13 @@ def _ran(result: ShellResult, limit: float, remark: str) -> Output:
     """Output, then in brackets how it ended and what is worth knowing."""
     ended = f"stopped at its limit of {limit:g} s, with all it had started" if result.timed_out else f"exit code {result.exit_code}"
     signalled = f" ({result.signal})" if result.signal else ""
-    remarks = [f"{ended}{signalled}; {result.duration:.1f} s in {result.directory}", remark, *result.notes]
+    said = [f"{ended}{signalled}; {result.duration:.1f} s in {result.directory}", *([remark] if remark else []), *result.notes]
     if result.left_behind:
-        remarks.append(f"still running at its end and stopped: {', '.join(result.left_behind)}; use is_background for what should go on")
+        said.append(f"still running at its end and stopped: {', '.join(result.left_behind)}; use is_background for what should go on")
     if result.omitted and result.log is not None:
         call = json.dumps({"path": str(result.log)}, ensure_ascii=False)
-        remarks.append(f"{result.omitted} bytes of output are left out above; all of it: read_file {call}")
-    text = "\n".join([result.output.rstrip("\n") or "(no output)", *(f"[{each}]" for each in remarks if each)])
+        said.append(f"{result.omitted} bytes of output are left out above; all of it: read_file {call}")
+    text = "\n".join([result.output.rstrip("\n") or NOTHING, *remarks(said)])
     return Output(text, is_error=result.timed_out, summary="time limit" if result.timed_out else f"exit {result.exit_code}")
 
 

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Annotated, Final
 
-from yagent.tools.builtin.places import label, locate
+from yagent.tools.builtin.places import label, locate, remarks
 from yagent.tools.parameters import Describe
 from yagent.tools.spec import AnySpec, CallContext, Effect, Output, Spec
 from yagent.workspace import editing, files
@@ -115,6 +115,6 @@ def _written(verb: str, written: WriteResult, call: CallContext) -> Output:
     """What a write came to. A new file is not shown again: the model has just written it."""
     name = label(written.path, call.scope)
     change = f"+{written.added} -{written.removed}"
-    notes = "".join(f"\n[note: {note}]" for note in written.notes)
-    shown = "" if written.created or not written.diff else f"\n{written.diff}"
-    return Output(f"{verb} {name} ({change} lines).{notes}{shown}", summary=change, diff=written.diff, paths=(name,))
+    shown = [] if written.created or not written.diff else [written.diff]
+    text = "\n".join([f"{verb} {name} ({change} lines).", *remarks(written.notes), *shown])
+    return Output(text, summary=change, diff=written.diff, paths=(name,))
