@@ -43,6 +43,7 @@ def test_A14_context_overflow_is_recognised_however_deep_it_hides(status: int, b
 
 
 PARTIAL = {"id": "c1", "choices": [{"index": 0, "delta": {"role": "assistant", "content": "par"}, "finish_reason": None}]}
+ENDED = {"index": 0, "delta": {}, "finish_reason": "error"}
 BUSY = {"code": 502, "message": "upstream busy"}
 
 
@@ -67,8 +68,8 @@ def test_A15_an_error_inside_a_good_stream_fails_the_attempt_with_the_providers_
 
 A17 = (
     ':\n\n: keep-alive\r\n\r\nretry: 3000\n\nid: 7\nevent: message\ndata:{"id": "c1", "model": "m", "choices": [{"index": 0, "delta": '
-    '{"role": "assistant", "content": "hel"}, "finish_reason": null}]}\r\n\r\n:ping\n\ndata: {"id": "c1", "choices": [{"index": 0, "delta": '
-    '{"content": "lo"}, "finish_reason": "stop"}]}\n\ndata:[DONE]\n\n'
+    '{"role": "assistant", "content": "hel"}, "finish_reason": null}]}\r\n\r\n:ping\n\ndata: {"id": "c1", "choices": [{"index": 0, '
+    '"delta": {"content": "lo"}, "finish_reason": "stop"}]}\n\ndata:[DONE]\n\n'
 )
 
 
