@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.llm.wire import FORMATS, READ_FILE, Wire
-from yagent.llm.dialects import json_text
+from yagent.llm import json_text
 from yagent.llm.engine import CallOptions, Head
 from yagent.llm.quirks import Quirks
 from yagent.llm.quirks_table import quirks_for

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from yagent.llm.dialects import json_text
+from yagent.llm import json_text
 from yagent.llm.engine import Completed, Finish
 from yagent.llm.tool_names import ToolNames
 from yagent.protocol.messages import JsonObject, Message, Part, Text, ToolCall, Usage

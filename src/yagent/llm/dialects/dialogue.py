@@ -4,8 +4,9 @@ import re
 from collections.abc import Callable, Sequence
 from typing import Any, Protocol
 
+from yagent.llm import json_text
 from yagent.llm.assemble import ReplyContext
-from yagent.llm.dialects import json_text, parameters
+from yagent.llm.dialects import parameters
 from yagent.llm.dialects.context import DialogueContext
 from yagent.llm.dialects.port import Decoder, Rejection, WireModel
 from yagent.llm.dialects.tape import Tape

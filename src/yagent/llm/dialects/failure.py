@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from email.utils import parsedate_to_datetime
 from typing import Any
 
-from yagent.llm.dialects import json_text
+from yagent.llm import json_text
 from yagent.llm.dialects.port import RejectedRequest, Rejection
 from yagent.llm.engine import ContextTooLong, ModelConfigurationError, ModelError, ModelGaveUp, RateLimited, TransientModelError
 

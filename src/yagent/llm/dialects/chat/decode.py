@@ -3,8 +3,8 @@
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
+from yagent.llm import json_text
 from yagent.llm.assemble import CallFinisher, Ending, ReplyContext, completed, count, first_known
-from yagent.llm.dialects import json_text
 from yagent.llm.dialects.chat.calls import CallPieces
 from yagent.llm.dialects.chat.text_markup import TextMarkup
 from yagent.llm.dialects.failure import read_object, stream_failure

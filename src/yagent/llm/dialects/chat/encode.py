@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from yagent.llm.dialects import json_text
+from yagent.llm import json_text
 from yagent.llm.dialects.context import DialogueContext, result_text
 from yagent.llm.dialects.tape import Tape
 from yagent.llm.engine import CallOptions

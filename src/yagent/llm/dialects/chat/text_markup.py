@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterator
 
-from yagent.llm.dialects import json_text
+from yagent.llm import json_text
 from yagent.llm.dialects.port import Delta
 from yagent.llm.engine import ReasoningDelta, TextDelta
 

@@ -3,8 +3,8 @@
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
+from yagent.llm import json_text
 from yagent.llm.assemble import CallFinisher, Ending, ReplyContext, arguments_text, completed, count, largest
-from yagent.llm.dialects import json_text
 from yagent.llm.dialects.failure import read_object, stream_failure
 from yagent.llm.dialects.port import Delta
 from yagent.llm.engine import Completed, ContextTooLong, Finish, ReasoningDelta, TextDelta, TransientModelError
