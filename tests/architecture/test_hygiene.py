@@ -7,7 +7,7 @@ import pytest
 
 from tests.architecture.source_tree import Source, dotted_name, functions, imported_names, sample, sources
 
-PROVING_NAME = re.compile(r"^_?(assert|check|verify|expect|require|fail|raises|validate)")
+PROVING_NAME = re.compile(r"^_?(assert|check|verify|expect|require|fail|raises|validate|accept)")
 PLAUSIBLE_COUNT = 300
 
 
