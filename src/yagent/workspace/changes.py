@@ -56,8 +56,8 @@ async def state(git: Git, directory: Path) -> WorkspaceState:
     """What differs from the last commit now, to be given to `changed_files` later; never an error."""
     located = await git.locate(directory)
     if located.root is None:
-        note = located.note or "this is not a git repository, so changes made by commands are not known"
-        return WorkspaceState(None, None, {}, frozenset(), note)
+        why = located.note or "this is not a git repository, so changes made by commands are not known"
+        return WorkspaceState(None, None, {}, frozenset(), why)
     status = ("status", "--porcelain=v1", "-z", "--untracked-files=all", "--no-renames", "--ignore-submodules=dirty")
     answer = await git.ask(located.root, *status)
     head = await git.head(located.root)
@@ -66,8 +66,8 @@ async def state(git: Git, directory: Path) -> WorkspaceState:
     entries = [(entry[:2], os.fsdecode(entry[3:])) for entry in answer.output.split(b"\0") if len(entry) > 3]
     note = f"more than {CHANGED_LIMIT} files differ from the last commit" if len(entries) > CHANGED_LIMIT else None
     chosen = entries[:CHANGED_LIMIT]
-    prints = await supervise.in_thread(_fingerprints, located.root, [path for _, path in chosen])
-    return WorkspaceState(located.root, head, prints, frozenset(path for code, path in chosen if code[:1] in b"?A"), note)
+    prints = await supervise.in_thread(_fingerprints, located.root, [name for _, name in chosen])
+    return WorkspaceState(located.root, head, prints, frozenset(name for code, name in chosen if code[:1] in b"?A"), note)
 
 
 async def changed_files(git: Git, since: WorkspaceState) -> ChangedFiles:

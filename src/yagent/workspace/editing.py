@@ -137,7 +137,7 @@ def _replacement(text: Text, found: Found, place: Place) -> str:
     present = text.text[place.start : place.end]
     if found.by_character:
         return _with_endings(text, place, _keep_characters(found.search, present.replace("\r\n", "\n"), found.replace))
-    if not found.tolerances and ("\r" in found.search or "\r" not in text.text or "\n" not in found.replace):
+    if not found.tolerances and ("\r" in found.search or not text.has_returns or "\n" not in found.replace):
         return found.replace
     if not found.tolerances and "\r" in found.replace:
         return found.replace

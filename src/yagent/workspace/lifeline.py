@@ -6,6 +6,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
+from yagent.runtime.clock import Clock
 from yagent.workspace.processes import Child, ProcessError, Program, start
 
 _SHELL = "/bin/sh"
@@ -41,9 +42,10 @@ class Lifeline:
     Without a shell on this system there is none, and `add` does nothing.
     """
 
-    def __init__(self, mark: str, directory: Path) -> None:
+    def __init__(self, mark: str, directory: Path, clock: Clock) -> None:
         self._mark = mark
         self._directory = directory
+        self._clock = clock
         self._watcher: Child | None = None
 
     async def __aenter__(self) -> Self:
@@ -52,9 +54,7 @@ class Lifeline:
     async def __aexit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
         watcher, self._watcher = self._watcher, None
         if watcher is not None:
-            watcher.kill()
-            await watcher.exited()
-            watcher.close()
+            await watcher.end(self._clock)
 
     async def add(self, group: int) -> None:
         """End this group if we die."""

@@ -49,6 +49,7 @@ class Text:
     def __init__(self, text: str) -> None:
         self.text = text
         self.style = newline_style(text)
+        self.has_returns = "\r" in text
         self._removed = [match.start() - index for index, match in enumerate(re.finditer("\r\n", text))] if "\r\n" in text else []
         plain = text.replace("\r\n", "\n") if self._removed else text
         self.plain = plain.replace("\r", "\n") if self.style == "cr" else plain

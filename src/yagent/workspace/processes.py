@@ -23,6 +23,7 @@ Sink = Callable[[bytes], None]
 TERM_GRACE = 0.4
 _POLL = 0.02
 _ROUNDS = 3
+_KILL_LIMIT = 3.0
 
 
 class ProcessError(YagentError):
@@ -65,9 +66,17 @@ class Child:
         """End it and its process group at once, without waiting."""
         _signal_group(self.pid, signal.SIGKILL)
 
-    def close(self) -> None:
-        """Close our ends of its pipes; a program that still runs is killed."""
-        self._transport.close()
+    async def end(self, clock: Clock) -> None:
+        """Kill what is left of it and its process group, and let go of its pipes; not cut short by a cancellation."""
+        self.kill()
+        await supervise.shielded(self.released(), timeout=_KILL_LIMIT, clock=clock, name=f"end of process {self.pid}")
+
+    async def released(self) -> None:
+        """Let go of its pipes once it has exited."""
+        try:
+            await self.exited()
+        finally:
+            self._transport.close()
 
 
 class _Protocol(asyncio.SubprocessProtocol):
@@ -157,8 +166,7 @@ async def capture(program: Program, *, clock: Clock, timeout: float, limit: int 
             except TimeoutError:
                 timed_out = True
     finally:
-        child.kill()
-        child.close()
+        await child.end(clock)
     ended = timed_out or output.full
     return Captured(None if ended else code, bytes(output.data), bytes(errors.data).decode("utf-8", "replace"), output.full, timed_out)
 

@@ -150,8 +150,7 @@ class Searcher:
         except TimeoutError:
             truncated = f"the search was stopped after {seconds:g} seconds; narrow it by path or glob"
         finally:
-            child.kill()
-            child.close()
+            await child.end(self._clock)
         said = bytes(errors.data).decode("utf-8", "replace")
         if code not in (0, 1) and reader.enough is None and truncated is None and not _only_unreadable(said):
             return SearchResult(directory, (), (), None, self.engine), _failure(said, self.engine)

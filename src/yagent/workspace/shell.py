@@ -80,7 +80,7 @@ class Running:
         try:
             return await end_tree(self.child.pid, self._marker, clock=clock)
         finally:
-            self.child.close()
+            await self.child.end(clock)
             self._on_ended()
 
 
@@ -105,7 +105,7 @@ class Shell:
         self._program = ""
 
     async def __aenter__(self) -> Self:
-        self._lifeline = await self._resources.enter_async_context(Lifeline(f"{MARK}={self._token}", Path("/")))
+        self._lifeline = await self._resources.enter_async_context(Lifeline(f"{MARK}={self._token}", Path("/"), self.clock))
         return self
 
     async def __aexit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
@@ -174,8 +174,7 @@ class Shell:
             if self._lifeline is not None:
                 await self._lifeline.add(child.pid)
         except BaseException:
-            child.kill()
-            child.close()
+            await child.end(self.clock)
             raise
         return Running(child, marker, partial(self._ended, child.pid))
 
