@@ -15,17 +15,21 @@ lists) is understood and normalised.
 """
 
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
 PlanState: TypeAlias = Literal["done", "current", "pending"]
 
-_BLOCK = re.compile(r"<thought>(.*?)</thought>", re.DOTALL | re.IGNORECASE)
-_KEY = re.compile(r"^\s*(?:[-*]\s+|\*\*)?(current goal|plan update|reasoning|goal|step|reason|plan)\**\s*[:：]\**\s*(.*)$", re.IGNORECASE)
+# Lines are stripped before they are matched, and no two neighbours in a pattern can take the same characters: time is linear in the text.
+_OPEN = re.compile(r"(?<!`)<thought>", re.IGNORECASE)  # in backquotes it is talked about, not used
+_CLOSE = re.compile(r"</thought>", re.IGNORECASE)
+_KEY = re.compile(r"([-*]\s+|\*\*)?(current goal|plan update|reasoning|goal|step|reason|plan)\**\s*[:：]\**(.*)", re.IGNORECASE | re.DOTALL)
 _ALIASES = {"current goal": "goal", "reasoning": "reason", "plan update": "plan"}
-_ITEM = re.compile(r"^\s*(?:[-*+]|\d+[.)])?\s*\[([ xX>~-]?)\]\s*(.+?)\s*$")
-_PLAIN_ITEM = re.compile(r"^\s*(?:[-*+]|\d+[.)])\s+(.+?)\s*$")
-_STATES: dict[str, PlanState] = {"x": "done", "X": "done", ">": "current", "~": "current", " ": "pending", "": "pending", "-": "pending"}
+_BULLET = r"(?:[-*+]|\d{1,4}[.)])"
+_ITEM = re.compile(rf"{_BULLET}?\s*\[([ xX✓✔>~-]?)\](.*)", re.DOTALL)
+_PLAIN_ITEM = re.compile(rf"{_BULLET}\s+(.*)", re.DOTALL)
+_STATES: dict[str, PlanState] = {"x": "done", "X": "done", "✓": "done", "✔": "done", ">": "current", "~": "current"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,38 +63,58 @@ class Thought:
 
 
 def parse(text: str) -> Thought | None:
-    """The first thought in `text`; None when there is no closed block or nothing in it can be read."""
-    block = _BLOCK.search(text)
-    if block is None:
-        return None
-    values: dict[str, list[str]] = {}
-    key = ""
-    for line in block.group(1).splitlines():
-        match = None if _ITEM.match(line) else _KEY.match(line)
-        if match is not None:
-            name = match.group(1).lower()
-            key = _ALIASES.get(name, name)
-            values.setdefault(key, []).append(match.group(2))
-        elif key:
-            values[key].append(line)
-    if not values:
-        return None
-    words = {name: " ".join(part.strip() for part in values.get(name, ()) if part.strip()) for name in ("goal", "step", "reason")}
-    return Thought(**words, plan=_plan(values.get("plan", [])))
+    """The first thought in `text`; None when there is no closed block or nothing in any of them can be read."""
+    thoughts = (_thought(text[start + len("<thought>") : end - len("</thought>")]) for start, end in _blocks(text))
+    return next((thought for thought in thoughts if thought is not None), None)
 
 
 def strip(text: str) -> str:
     """The text without its thought blocks, for people."""
-    return _BLOCK.sub("", text).strip()
+    kept, position = [], 0
+    for start, end in _blocks(text):
+        kept.append(text[position:start])
+        position = end
+    return "".join([*kept, text[position:]]).strip()
+
+
+def _blocks(text: str) -> Iterator[tuple[int, int]]:
+    """Where each closed block begins and ends, its tags included."""
+    position = 0
+    while (opening := _OPEN.search(text, position)) and (closing := _CLOSE.search(text, opening.end())):
+        yield opening.start(), closing.end()
+        position = closing.end()
+
+
+def _thought(block: str) -> Thought | None:
+    values: dict[str, list[str]] = {}
+    key = ""
+    for line in map(str.strip, block.splitlines()):
+        match = None if _ITEM.match(line) else _KEY.match(line)
+        name = "" if match is None else _ALIASES.get(match[2].lower(), match[2].lower())
+        if match is not None and not (key == "plan" and match[1] and name in values):  # an item of the plan may begin with such a word
+            key = name
+            values.setdefault(key, []).append(match[3].strip())
+        elif key:
+            values[key].append(line)
+    if not values:
+        return None
+    words = {name: " ".join(filter(None, values.get(name, ()))) for name in ("goal", "step", "reason")}
+    return Thought(**words, plan=_plan(values.get("plan", [])))
 
 
 def _plan(lines: list[str]) -> tuple[PlanItem, ...]:
-    items = []
-    for line in lines:
+    items: list[tuple[list[str], PlanState]] = []
+    has_marks = False
+    for line in filter(None, lines):
         marked = _ITEM.match(line)
         plain = None if marked else _PLAIN_ITEM.match(line)
         if marked is not None:
-            items.append(PlanItem(marked.group(2), _STATES[marked.group(1)]))
+            items.append(([marked[2].strip()], _STATES.get(marked[1], "pending")))
         elif plain is not None:
-            items.append(PlanItem(plain.group(1), "pending"))
-    return tuple(items)
+            items.append(([plain[1]], "pending"))
+        elif has_marks:
+            items[-1][0].append(line)  # an item that runs on
+        else:
+            items.append(([line], "pending"))
+        has_marks = has_marks or marked is not None or plain is not None
+    return tuple(PlanItem(" ".join(words), state) for words, state in items if any(words))
