@@ -29,6 +29,8 @@ YagentError
       ReplayDiverged
       UnknownAgent
   PromptError
+  RegistryError
+  ParameterError
 """
 
 from typing import ClassVar
