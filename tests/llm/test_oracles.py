@@ -12,7 +12,7 @@ import pytest
 from openai import OpenAI
 from openai.types.chat.completion_create_params import CompletionCreateParamsStreaming
 from openai.types.responses.response_create_params import ResponseCreateParamsStreaming
-from pydantic import TypeAdapter
+from pydantic import TypeAdapter, ValidationError
 
 from tests.llm.test_decoding import STREAMS
 from tests.llm.wire import FORMATS, Wire, answers, responses_stream
@@ -30,9 +30,14 @@ def _conversation(api_format: str, host: str, model: str) -> Wire:
     return wire.say(reply, answers(reply), "next")
 
 
-def _accepts(kind: Any, value: Any) -> None:
+def _faults(kind: Any, value: Any) -> list[str]:
+    """What the SDK's type finds wrong with a body."""
     adapter = TypeAdapter(kind)  # held: the lazy validators below lean on it
-    _exhaust(adapter.validate_python(value))
+    try:
+        _exhaust(adapter.validate_python(value))
+    except ValidationError as error:
+        return [str(fault) for fault in error.errors()]
+    return []
 
 
 def _exhaust(value: Any) -> None:
@@ -65,12 +70,18 @@ class Played:
     [("127.0.0.1", "m"), ("api.openai.com", "gpt-4.1"), ("api.openai.com", "gpt-5.5"), ("openrouter.ai", "anthropic/claude-opus-5")],
 )
 def test_chat_bodies_pass_the_sdks_types(host: str, model: str) -> None:
-    _accepts(CompletionCreateParamsStreaming, _conversation("openai", host, model).body())
+    assert _faults(CompletionCreateParamsStreaming, _conversation("openai", host, model).body()) == []
 
 
 @pytest.mark.parametrize(("host", "model"), [("127.0.0.1", "m"), ("api.openai.com", "gpt-5.5")])
 def test_responses_bodies_pass_the_sdks_types(host: str, model: str) -> None:
-    _accepts(ResponseCreateParamsStreaming, _conversation("responses", host, model).body())
+    assert _faults(ResponseCreateParamsStreaming, _conversation("responses", host, model).body()) == []
+
+
+def test_the_judge_finds_what_is_wrong() -> None:
+    body = Wire("openai").say("go").body()
+    body["messages"][1]["content"] = [{"type": "text"}]
+    assert _faults(CompletionCreateParamsStreaming, body)
 
 
 def test_chat_through_the_sdk_is_the_same_request_and_the_same_reply() -> None:
@@ -127,7 +138,7 @@ def test_messages_through_the_sdk_is_the_same_request_and_the_same_reply(model: 
     wire.say("go", FOREIGN, answers(FOREIGN), "and")
     reply = wire.read(STREAMS["anthropic"]).message
     body = wire.say(reply, answers(reply), "next").body()
-    _accepts(anthropic.types.message_create_params.MessageCreateParamsStreaming, body)
+    assert _faults(anthropic.types.message_create_params.MessageCreateParamsStreaming, body) == []
     played = Played(STREAMS["anthropic"])
     with anthropic.Anthropic(api_key="k", max_retries=0, http_client=played.client()) as client:
         options = {name: value for name, value in body.items() if name not in ("stream", "temperature")}

@@ -149,7 +149,9 @@ def test_other_dialogues_of_the_engine_learn_along_and_the_note_is_given_once() 
     assert first.encoder.adjust(Rejection("Unsupported value: 'temperature' does not support 0.5", "temperature"))
     second = Wire("openai", settings=WireSettings(temperature=0.5), learned=learned).say("go")
     assert "temperature" not in second.body()
-    assert [len(first.read(chat_stream({"content": "x"})).notes) for _ in range(2)] == [1, 0]
+    replies = [first.read(chat_stream({"content": "x"})) for _ in range(2)]
+    assert [len(reply.notes) for reply in replies] == [1, 1], "an attempt that failed in between must not lose it"
+    assert first.say(replies[1].message, "next").read(chat_stream({"content": "x"})).notes == ()
 
 
 def test_cache_marks_a_gateway_refuses_are_left_out() -> None:
@@ -197,3 +199,11 @@ def test_a_turn_begun_by_another_model_goes_on_without_a_thinking_budget() -> No
     ).message
     wire.say(own, answers(own))
     assert "thinking" in wire.body()
+
+
+def test_a_refused_parameter_called_like_the_reasoning_field_is_the_parameter() -> None:
+    wire = Wire("openai", host="openrouter.ai", settings=WireSettings(reasoning_effort="high")).say("go")
+    assert "reasoning" in wire.body()
+    assert wire.encoder.adjust(Rejection("This model does not support reasoning"))
+    assert "reasoning" not in wire.body()
+    assert wire.learned.replay is None

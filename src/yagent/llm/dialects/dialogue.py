@@ -62,13 +62,14 @@ class DialogueEncoder:
         self._messages: list[Message] = []
         self._unanswered: dict[str, None] = {}
         self._sent: dict[str, Any] = {}
-        self._notes: list[str] = []
+        self._notes: list[str] = []  # what was adjusted since the last message
         self._replay = context.replay  # the rule the messages were encoded by
 
     def append(self, message: Message) -> None:
         """See `Encoder.append`."""
         self._check_pairing(message)
         self._messages.append(message)
+        self._notes = []
         self._writer.message(message, self._tape)
 
     def body(self, options: CallOptions) -> Sequence[bytes]:
@@ -81,8 +82,7 @@ class DialogueEncoder:
 
     def decoder(self) -> Decoder:
         """See `Encoder.decoder`."""
-        notes, self._notes = tuple(self._notes), []
-        return self._make_decoder(self._context.reply_context(notes), self._context.quirks)
+        return self._make_decoder(self._context.reply_context(tuple(self._notes)), self._context.quirks)
 
     def adjust(self, rejection: Rejection) -> bool:
         """See `Encoder.adjust`."""
@@ -114,13 +114,18 @@ class DialogueEncoder:
         if _BAD_REASONING.search(words) and not context.without_reasoning:
             context.without_reasoning = True
             return "The server cannot read the earlier reasoning; it was left out."
-        if context.quirks.reasoning_field in words and (learned.replay is None or learned.replay != self._replay):
+        if self._concerns_reasoning(words) and (learned.replay is None or learned.replay != self._replay):
             learned.replay = learned.replay or ("always" if _WANTED.search(words) else "never")
             return f"{context.quirks.reasoning_field} is now {learned.replay} sent back, as the server demands."
         if "cache_control" in words and self._tape.marked:
             learned.dropped.add("cache_control")
             return "The server does not accept cache marks; they are no longer sent."
         return None
+
+    def _concerns_reasoning(self, words: str) -> bool:
+        """The field of replayed reasoning is named, and not as the parameter some servers have of that name."""
+        name = self._context.quirks.reasoning_field
+        return bool(re.search(rf"(?<!\w){name}(?!\w)", words)) and (name not in self._sent or "messages" in words)
 
     def _check_pairing(self, message: Message) -> None:
         if message.role != "tool":
