@@ -305,3 +305,19 @@ async def test_a_long_result_keeps_head_and_tail_and_says_what_is_missing(desk: 
     assert shown[0] == text[0]
     assert shown[-1] == text[-1]
     assert "left out here" in shown
+
+
+async def test_a_result_can_always_be_sent_as_utf8(desk: Desk) -> None:
+    probe = Probe(desk, actions=lambda parameters: ())
+    probe.effect = lambda parameters, context: Output("a\udcffb", summary="\udcff", diff="\ud800", paths=("x\udcff",))
+    output = await desk.make("probe")
+    assert (output.text, output.summary, output.diff, output.paths) == ("a\ufffdb", "\ufffd", "\ufffd", ("x\ufffd",))
+
+
+async def test_notes_stand_after_a_cut_result_and_stay_few(desk: Desk) -> None:
+    probe = Probe(desk, actions=lambda parameters: ())
+    probe.effect = lambda parameters, context: Output("x" * (2 * MAX_BYTES))
+    output = await desk.make("probe", **{f"unknown{number}": "y" for number in range(50)}, **{"z" * 9000: 1})
+    assert output.text.count("left out here") == 1
+    assert output.text.count("[note: ") == 10
+    assert len(output.text.encode()) < MAX_BYTES + 5000

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.tools.golden import assert_matches
-from tests.tools.scopes import shipped_registry, surface_of
+from tests.tools.scopes import PROMPTS, shipped_registry, surface_of
 from yagent.tools.parameters import schema_of
 from yagent.tools.profiles import CHAT, DIRECTOR, PROFILES, Profile
 from yagent.tools.registry import Registry, select
@@ -15,7 +15,7 @@ from yagent.tools.spec import Effect
 from yagent.tools.surface import Surface, tool_call_is_parallelizable
 
 GOLDEN = Path(__file__).with_name("tool_surfaces.golden")
-DIRECTOR_TOOL_BYTES = 6_500  # with the system prompt at most 16 KB on the Chat wire
+DIRECTOR_TOOL_BYTES = 6_500
 
 
 def chat_wire(surface: Surface) -> str:
@@ -54,7 +54,10 @@ def test_no_tool_of_the_director_writes_or_runs_commands_even_when_its_labels_fi
 
 
 def test_the_directors_tools_leave_room_for_its_prompt() -> None:
-    assert len(chat_wire(surface_of("director")).encode()) <= DIRECTOR_TOOL_BYTES
+    tools = len(chat_wire(surface_of("director")).encode())
+    prompt = PROMPTS.text("director.prompt.md", language="English")
+    assert tools <= DIRECTOR_TOOL_BYTES
+    assert tools + len(json.dumps(prompt, ensure_ascii=False).encode()) <= 16_000
 
 
 @pytest.mark.parametrize("role", PROFILES)

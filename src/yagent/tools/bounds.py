@@ -1,11 +1,18 @@
 """Keep a result within what a model can use, and say what was left out."""
 
+import re
 from typing import Final
 
 MAX_BYTES: Final = 34_000  # room for the 32 kB that a command may print, and remarks
 MAX_LINES: Final = 2_000
 NOTHING: Final = "(no output)"
 _HEAD_SHARE: Final = 0.6
+_SURROGATES: Final = re.compile("[\ud800-\udfff]")
+
+
+def sayable(text: str) -> str:
+    """The text as UTF-8 can carry it: lone surrogates (bytes of a file name that are no characters) become \ufffd."""
+    return text if text.isascii() else _SURROGATES.sub("\ufffd", text)
 
 
 def bounded(text: str, *, max_bytes: int = MAX_BYTES, max_lines: int = MAX_LINES) -> str:

@@ -19,7 +19,7 @@ from yagent.protocol.result import DeniedAccount
 from yagent.runtime.clock import Clock
 from yagent.tools import teaching
 from yagent.tools.approval import Approval, Refused
-from yagent.tools.bounds import bounded
+from yagent.tools.bounds import bounded, sayable
 from yagent.tools.parameters import ParameterError, Parsed, parse
 from yagent.tools.spec import AnySpec, CallContext, Output, Scope
 from yagent.tools.surface import COLD_ARGUMENT, Surface
@@ -30,6 +30,8 @@ __all__ = ["Invoker", "cancelled_output"]
 logger = logging.getLogger(__name__)
 
 APPROVAL_ROUNDS: Final = 3  # how often a call is judged again because what it touches changed meanwhile
+MOST_NOTES: Final = 10
+NOTE_LENGTH: Final = 300  # characters
 
 
 class Invoker:
@@ -46,17 +48,25 @@ class Invoker:
 
     async def invoke(self, call: ToolCall, scope: Scope, progress: Callable[[str], None] = lambda text: None) -> Output:
         """The result of one call: never blank, never an exception except CancelledError."""
+        notes: list[str] = []
         try:
-            output = await self._answer(call, CallContext(call.id, scope, progress, partial(teaching.teach, self._surface)))
+            output = await self._answer(call, CallContext(call.id, scope, progress, partial(teaching.teach, self._surface)), notes)
         except YagentError as error:
             output = Output(str(error), is_error=True)
         except Exception as error:
             logger.exception("tool %s failed (call %s of %s)", call.name, call.id, scope.agent.label)
             output = Output(f"{call.name} failed inside: {type(error).__name__}: {error}. Try another way to the same end.", is_error=True)
-        return replace(output, text=bounded(output.text))
+        remarks = "".join(f"\n[note: {note[:NOTE_LENGTH]}]" for note in notes[:MOST_NOTES])
+        return replace(
+            output,
+            text=sayable(bounded(output.text) + remarks),
+            summary=sayable(output.summary),
+            diff=sayable(output.diff),
+            paths=tuple(map(sayable, output.paths)),
+        )
 
-    async def _answer(self, call: ToolCall, context: CallContext) -> Output:
-        """The result, or the exception of the tool."""
+    async def _answer(self, call: ToolCall, context: CallContext, notes: list[str]) -> Output:
+        """The result, or the exception of the tool; what was tolerated in its arguments goes to `notes`."""
         spec = self._surface.find(call.name)
         if spec is None:
             return teaching.unknown_tool(self._surface, call.name)
@@ -69,9 +79,8 @@ class Invoker:
             parsed = parse(spec.parameters, _unwrapped(arguments) if spec.frequency == "cold" else arguments)
         except ParameterError as error:
             return teaching.not_executed(spec.name, str(error))
-        output = await self._permitted(spec, parsed, context)
-        notes = "".join(f"\n[note: {note}]" for note in parsed.notes)
-        return replace(output, text=bounded(output.text) + notes) if notes else output
+        notes += parsed.notes
+        return await self._permitted(spec, parsed, context)
 
     async def _permitted(self, spec: AnySpec, parsed: Parsed[Any], context: CallContext) -> Output:
         """Run the call once permission is given for the state it meets; judged again when that changed while somebody was waited for."""
