@@ -7,6 +7,7 @@ Waits are stretched by up to a quarter at random, so that parallel agents do not
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from yagent.llm.engine import ModelError, RateLimited, TransientModelError
 
@@ -24,8 +25,7 @@ class RetrySettings:
     longest_wait: float = 300.0
 
 
-@dataclass(frozen=True, slots=True)
-class Verdict:
+class Verdict(NamedTuple):
     """Wait `delay` seconds and try again, or, when it is None, give up for `reason` ("" where the error says it all)."""
 
     delay: float | None

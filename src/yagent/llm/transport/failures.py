@@ -3,7 +3,7 @@
 import os
 import ssl
 from collections.abc import Iterator
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import httpx2
 
@@ -13,8 +13,7 @@ from yagent.llm.engine import ModelConfigurationError, ModelError, TransientMode
 TRANSPORT_ERRORS = (httpx2.HTTPError, httpx2.InvalidURL, httpx2.StreamError, httpx2.CookieConflict, OSError, ImportError)
 
 
-@dataclass(frozen=True, slots=True)
-class Place:
+class Place(NamedTuple):
     """Where a request went. `origin` and `proxy` carry no credentials; `certificates` says whose were trusted."""
 
     origin: str

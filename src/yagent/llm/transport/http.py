@@ -10,7 +10,7 @@ from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from types import TracebackType
-from typing import Self
+from typing import NamedTuple, Self
 from urllib.parse import urlsplit
 
 import httpx2
@@ -56,8 +56,7 @@ class HttpRequest:
     body: Sequence[bytes] = field(default=(), repr=False)
 
 
-@dataclass(frozen=True, slots=True)
-class Limits:
+class Limits(NamedTuple):
     """How long one exchange may wait: for each sign of life, and in all."""
 
     place: Place
