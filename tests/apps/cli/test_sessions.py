@@ -1,0 +1,244 @@
+"""`yagent sessions`: what people read of a record."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.support.virtual_time import VirtualClock
+from yagent.apps.cli.main import main
+from yagent.protocol.ids import AgentIdentity
+from yagent.protocol.messages import Message, Reasoning, Text, ToolCall, ToolResult, Usage, result_message, user_message
+from yagent.protocol.stop import USAGE
+from yagent.rollout.records import EventMessage, Record, ResponseItem, SessionMeta, TurnContext, encode
+from yagent.rollout.writer import Numbers, SessionLog
+from yagent.runtime.atomic import make_private_directory
+from yagent.runtime.paths import DataHome, project_id
+from yagent.runtime.supervise import Domain
+
+TASK = "Fix the rounding in total(),\nplease"
+
+
+@pytest.fixture
+def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    place = tmp_path / "project"
+    place.mkdir()
+    monkeypatch.chdir(place)
+    return place
+
+
+def rollouts(project: Path) -> Path:
+    return DataHome.from_environment(os.environ, Path(os.environ["HOME"])).rollout_dir(project_id(str(project)))
+
+
+def write(project: Path, name: str, *records: Record, at: str = "2026-01-01T10:00:00+00:00", first: int = 1) -> Path:
+    make_private_directory(rollouts(project))
+    path = rollouts(project) / name
+    path.write_bytes(b"".join(encode(first + index, at, record) for index, record in enumerate(records)))
+    return path
+
+
+def meta(session: str, project: Path, task: str = TASK) -> SessionMeta:
+    return SessionMeta(session, "director", str(project), "1.2.3", task=task)
+
+
+def ended(reason: str) -> EventMessage:
+    return EventMessage("task_complete", {"stop_reason": reason, "status": "ok", "steps": 3, "error": ""})
+
+
+def run(capfd: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str, str]:
+    with pytest.raises(SystemExit) as end:
+        main(["sessions", *arguments])
+    out, err = capfd.readouterr()
+    assert isinstance(end.value.code, int | None)
+    return end.value.code or 0, out, err
+
+
+def test_sessions_are_listed_newest_first_with_reason_and_first_words(project: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    write(project, "20260101-100000_aaaa.jsonl", meta("aaaa", project), ended("agent_exit"))
+    write(
+        project, "20260102-100000_bbbb.jsonl", meta("bbbb", project, "[bold]x[/bold] \x1b[31m" + "y" * 200), at="2026-01-02T10:00:00+00:00"
+    )
+    code, out, err = run(capfd, "list")
+    newest, oldest = out.splitlines()
+    assert (code, err) == (0, "")
+    assert re.fullmatch(r"bbbb  2026-01-02 \d\d:\d\d  unfinished  \[bold\]x\[/bold\] \\x1b\[31my+…", newest)
+    assert re.fullmatch(r"aaaa  2026-01-01 \d\d:\d\d  agent_exit  Fix the rounding in total\(\), please", oldest)
+
+
+def test_the_list_has_a_limit(project: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    for number in range(5):
+        write(project, f"2026010{number + 1}-100000_s{number}.jsonl", meta(f"s{number}", project), ended("plain_text"))
+    _, out, _ = run(capfd, "list", "--limit", "2")
+    assert [line[:2] for line in out.splitlines()] == ["s4", "s3"]
+    assert run(capfd, "list", "--limit", "0")[0] == USAGE
+
+
+def test_a_directory_without_sessions_is_told_on_standard_error(project: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    write(project.parent / "other", "20260101-100000_aaaa.jsonl", meta("aaaa", project))
+    code, out, err = run(capfd, "list")
+    assert (code, out) == (0, "")
+    assert err == f"yagent: no session is recorded for {project}.\n"
+
+
+def a_whole_session(project: Path) -> None:
+    call = ToolCall("call_1", "delegate_coding", '{"task": "fix it\\nwell", "context_refs": ["agent:repo"]}')
+    odd = ToolCall("call_2", "read_file", "{}", malformed="{path:")
+    usage = Usage(total_input=100, output=20, cached=0)
+    write(
+        project,
+        "20260101-100000_abcd1.jsonl",
+        meta("abcd1", project),
+        TurnContext("acme", "model-9", "openai", "hash", "hash", str(project), "en"),
+        ResponseItem(user_message(TASK)),
+        ResponseItem(Message("assistant", (Reasoning("Hm."), Text("<thought>goal: x</thought>On it."), call, odd)), usage),
+    )
+    write(
+        project,
+        "20260101-100001_abcd1_coding.jsonl",
+        SessionMeta("abcd1", "coding", str(project), "1.2.3", "call_1", task="fix it"),
+        ResponseItem(Message("assistant", (Text("Fixed."),))),
+        EventMessage("agent_activity", {"step": 1}),
+        EventMessage("turn_aborted", {"stop_reason": "max_steps", "status": "partial", "steps": 9, "error": "Too many steps."}),
+        first=5,
+    )
+    path = rollouts(project) / "20260101-100000_abcd1.jsonl"
+    last: list[Record] = [
+        ResponseItem(
+            result_message(ToolResult("call_1", "delegate_coding", "line\n" * 500), ToolResult("call_2", "read_file", "bad", is_error=True))
+        ),
+        ended("agent_exit"),
+    ]
+    with path.open("ab") as stream:
+        stream.write(b"\0\0\0\n" + b"".join(encode(9 + index, "2026-01-01T10:00:09+00:00", record) for index, record in enumerate(last)))
+
+
+def test_a_session_is_shown_whole_and_in_its_order(project: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    a_whole_session(project)
+    code, out, err = run(capfd, "show", "ab")
+    told = re.sub(r"^\d\d:\d\d:\d\d ", "", out, flags=re.MULTILINE)
+    clipped = "\n".join(["    line"] * 12)
+    assert (code, err) == (0, "")
+    assert (
+        told
+        == f"""director began: session abcd1 in {project}, yagent 1.2.3
+    Fix the rounding in total(),
+    please
+director model: model-9 of acme (openai)
+director was told by the user:
+    Fix the rounding in total(),
+    please
+director thought:
+    Hm.
+director said:
+    <thought>goal: x</thought>On it.
+director called delegate_coding (call_1):
+    task: fix it
+    well
+    context_refs: ["agent:repo"]
+director called read_file (call_2):
+    malformed: {{path:
+director tokens: 100 in, 0 from cache, 20 out
+coding began: delegation call_1 of session abcd1 in {project}, yagent 1.2.3
+    fix it
+coding said:
+    Fixed.
+coding ended: max_steps, partial, 9 steps
+    Too many steps.
+director got the result of delegate_coding (call_1):
+{clipped}
+    … 2441 more characters; --full shows them
+director got an error of read_file (call_2):
+    bad
+director ended: agent_exit, ok, 3 steps
+Not shown, because it could not be read (1):
+  20260101-100000_abcd1.jsonl, line 5: 4 bytes skipped (zero bytes)
+"""
+    )
+
+
+def test_full_shows_results_whole(project: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    a_whole_session(project)
+    assert run(capfd, "show", "abcd1", "--full")[1].count("\n    line\n") == 250  # every other one: matches do not overlap
+    assert "--full" not in run(capfd, "show", "abcd1", "--full")[1]
+
+
+def test_one_role_is_shown_alone(project: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    a_whole_session(project)
+    out = run(capfd, "show", "abcd", "--agent", "Coding")[1]
+    assert {line.split()[1] for line in out.splitlines() if not line.startswith(" ")} == {"coding"}
+    code, out, err = run(capfd, "show", "abcd", "--agent", "browser")
+    assert (code, out) == (USAGE, "")
+    assert "Roles: director, coding." in err
+
+
+def test_an_ambiguous_id_is_said_to_be_one(project: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    a_whole_session(project)
+    write(project, "20260101-100000_abce.jsonl", meta("abce", project))
+    code, out, err = run(capfd, "show", "abc")
+    assert (code, out) == (USAGE, "")
+    assert "2 sessions have an id that begins with 'abc'" in err
+    assert "abcd1, abce" in err
+    assert run(capfd, "show", "abce")[0] == 0
+
+
+def test_a_session_of_another_directory_is_found_by_its_id(project: Path, tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    write(tmp_path / "other", "20260101-100000_zzzz.jsonl", meta("zzzz", tmp_path / "other"))
+    assert f"began: session zzzz in {tmp_path / 'other'}" in run(capfd, "show", "zz")[1]
+
+
+def test_an_unknown_id_says_what_to_do(project: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    code, out, err = run(capfd, "show", "nope")
+    assert (code, out) == (USAGE, "")
+    assert err == "yagent: No recorded session has an id that begins with 'nope'. See: yagent sessions list\n"
+
+
+def test_control_characters_of_a_record_never_reach_the_screen(project: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    write(
+        project, "20260101-100000_evil.jsonl", meta("evil", project, "\x1b]0;owned\x07"), ResponseItem(user_message("[red]\x1b[2J\u202e"))
+    )
+    out = run(capfd, "show", "evil")[1]
+    assert "\x1b" not in out
+    assert "\\x1b]0;owned\\x07" in out
+    assert "[red]\\x1b[2J\\u{202e}" in out
+
+
+def test_records_that_cannot_be_read_are_an_error(project: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    path = write(project, "20260101-100000_aaaa.jsonl", meta("aaaa", project))
+    path.unlink()
+    path.symlink_to("missing")
+    code, _, err = run(capfd, "show", "aaaa")
+    assert code == 1
+    assert "The records cannot be read:" in err
+
+
+async def test_what_the_writer_wrote_is_listed_and_shown(project: Path, clock: VirtualClock, capfd: pytest.CaptureFixture[str]) -> None:
+    async with Domain("session") as domain:
+        log = SessionLog(rollouts(project), "feed", "20260101-000000", Numbers(), clock, domain, make_private_directory)
+        for agent in (AgentIdentity("director"), AgentIdentity("repo", "c1", 1)):
+            writer = log.open(agent)
+            writer.append(SessionMeta("feed", agent.role, str(project), "1", agent.delegation_id, task=TASK))
+            writer.append(ended("agent_exit"))
+            await writer.close()
+    assert "feed" in run(capfd, "list")[1]
+    assert "repo began: delegation c1" in run(capfd, "show", "feed")[1]
+
+
+@pytest.mark.slow
+def test_a_reader_that_leaves_ends_the_command_quietly(project: Path) -> None:
+    write(project, "20260101-100000_long.jsonl", meta("long", project), *[ResponseItem(user_message("x" * 1000))] * 2000)
+    source = Path(__file__).parents[3] / "src"
+    command = [sys.executable, "-m", "yagent", "sessions", "show", "long"]
+    environment = {**os.environ, "PYTHONPATH": str(source)}
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=environment, cwd=project) as process:
+        assert process.stdout is not None
+        assert process.stderr is not None
+        process.stdout.read(100)
+        process.stdout.close()
+        errors = process.stderr.read()
+        assert (process.wait(30), errors) == (141, b"")
