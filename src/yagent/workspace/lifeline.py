@@ -10,9 +10,11 @@ from yagent.runtime.clock import Clock
 from yagent.workspace.processes import Child, ProcessError, Program, start
 
 _SHELL = "/bin/sh"
+# Our pipe for its output is closed by the time it has work to do, so it must not write there.
 # Reads "+ group" and "- group" lines; when they end, ends the groups still listed, and on Linux whatever carries the run's mark.
 _SCRIPT = r"""
 trap '' HUP INT TERM QUIT
+exec >/dev/null 2>&1
 groups=
 while read -r what group; do
   case $what in
@@ -24,7 +26,7 @@ while read -r what group; do
 done
 [ -n "$groups" ] || exit 0
 end() {
-  for one in $groups; do kill "-$1" -- "-$one"; done
+  for one in $groups; do kill "-$1" "-$one"; done
   for file in $(grep -laF "$mark" /proc/[0-9]*/environ); do
     number=${file#/proc/}
     kill "-$1" "${number%/environ}"

@@ -5,8 +5,10 @@ from __future__ import annotations
 import os
 import subprocess
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
+
+from yagent.records import dataclass
 
 _PROC = Path("/proc")
 _NAME_WIDTH = 120
@@ -29,11 +31,32 @@ class ProcessInfo:
         return f"{shown} (pid {self.pid})"
 
 
-def tree_of(group: int, marker: str) -> list[ProcessInfo]:
-    """All processes of the process group `group` or with `marker` in their environment (where /proc shows it), and their descendants."""
-    processes = list(_from_proc() if (_PROC / "self" / "stat").exists() else _from_ps())
+@dataclass(frozen=True, slots=True)
+class Origin:
+    """Where a family of processes begins: its process group, the mark in their environment, and when the first of them was started.
+
+    `started` is in the system's clock ticks since boot, 0 when unknown; nothing older belongs to the family.
+    """
+
+    group: int
+    marker: str
+    started: int = 0
+
+
+def origin_of(pid: int, marker: str) -> Origin:
+    """The origin that a process just started, the leader of its group, is for its descendants."""
+    try:
+        status = _stat(pid)
+    except (OSError, ValueError):
+        status = None
+    return Origin(pid, marker, 0 if status is None else status.started)
+
+
+def tree_of(origin: Origin) -> list[ProcessInfo]:
+    """All processes of the origin's group or with its mark in their environment (where /proc shows it), and their descendants."""
+    processes = list(_from_proc(origin.started) if (_PROC / "self" / "stat").exists() else _from_ps())
     own = os.getpid()
-    found = {process.pid for process in processes if process.group == group or process.pid == group or _is_marked(process.pid, marker)}
+    found = {process.pid for process in processes if process.group == origin.group or _is_marked(process.pid, origin.marker)}
     while True:
         more = {process.pid for process in processes if process.parent in found} - found
         if not more:
@@ -59,26 +82,34 @@ def alive(pid: int) -> bool:
     return status is not None
 
 
-def _from_proc() -> Iterator[ProcessInfo]:
+def _from_proc(since: int) -> Iterator[ProcessInfo]:
     for name in os.listdir(_PROC):
         if not name.isdigit():
             continue
         try:
             status = _stat(int(name))
-            if status is not None:
+            if status is not None and status.started >= since:
                 command = (_PROC / name / "cmdline").read_bytes().replace(b"\0", b" ").decode("utf-8", "replace").strip()
-                yield ProcessInfo(int(name), status[1], status[2], command or status[0])
+                yield ProcessInfo(int(name), status.parent, status.group, command or status.name)
         except (OSError, ValueError):
             continue
 
 
-def _stat(pid: int) -> tuple[str, int, int] | None:
-    """Name, parent and group; None for a zombie."""
-    text = (_PROC / str(pid) / "stat").read_text(encoding="utf-8", errors="replace")
+class _Status(NamedTuple):
+    name: str
+    parent: int
+    group: int
+    started: int
+
+
+def _stat(pid: int) -> _Status | None:
+    """What /proc says of a process; None for a zombie."""
+    with open(f"{_PROC}/{pid}/stat", "rb") as file:
+        text = file.read().decode("utf-8", "replace")
     # The name is in parentheses and may itself hold parentheses and spaces.
     opening, closing = text.index("("), text.rindex(")")
-    state, parent, group = text[closing + 2 :].split(" ", 3)[:3]
-    return None if state in "ZX" else (text[opening + 1 : closing], int(parent), int(group))
+    fields = text[closing + 2 :].split(" ", 20)
+    return None if fields[0] in "ZX" else _Status(text[opening + 1 : closing], int(fields[1]), int(fields[2]), int(fields[19]))
 
 
 def _is_marked(pid: int, marker: str) -> bool:

@@ -9,14 +9,15 @@ import asyncio
 import os
 import signal
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from typing import cast
 
 from yagent.errors import YagentError
+from yagent.records import dataclass
 from yagent.runtime import supervise
 from yagent.runtime.clock import Clock
-from yagent.workspace.process_table import ProcessInfo, alive, tree_of
+from yagent.workspace.process_table import Origin, ProcessInfo, alive, tree_of
 
 Sink = Callable[[bytes], None]
 
@@ -191,20 +192,20 @@ class Bounded:
                 self.when_full()
 
 
-async def end_tree(group: int, marker: str, *, clock: Clock, grace: float = TERM_GRACE) -> tuple[str, ...]:
+async def end_tree(origin: Origin, *, clock: Clock, grace: float = TERM_GRACE) -> tuple[str, ...]:
     """End everything that a started program left running: asked first, forced after `grace` seconds. Says what that was.
 
-    Found are the members of its process group, its descendants, and (on Linux) whatever carries `marker` in its environment, so that a
-    process that made its own session does not get away.
+    Found are the members of its process group, its descendants, and (on Linux) whatever carries the origin's mark in its environment, so
+    that a process that made its own session does not get away.
     """
-    found = await supervise.in_thread(tree_of, group, marker)
+    found = await supervise.in_thread(tree_of, origin)
     names = [process.name for process in found]
     for number in (signal.SIGTERM, *(signal.SIGKILL,) * _ROUNDS):
         if not found:
             break
-        _signal_all(group, found, number)
+        _signal_all(origin.group, found, number)
         await _until_gone(found, clock, grace)
-        found = await supervise.in_thread(tree_of, group, marker)
+        found = await supervise.in_thread(tree_of, origin)
         names += [process.name for process in found if process.name not in names]
     return tuple(names)
 

@@ -8,18 +8,20 @@ import shutil
 import signal
 from collections.abc import Callable, Mapping
 from contextlib import AsyncExitStack
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import partial
 from pathlib import Path
 from types import TracebackType
 from typing import Self
 
 from yagent.errors import YagentError
+from yagent.records import dataclass
 from yagent.runtime import atomic, supervise
 from yagent.runtime.clock import Clock
 from yagent.workspace.environment import ChildEnvironment, child_environment
 from yagent.workspace.lifeline import Lifeline
 from yagent.workspace.output import CappedLog, HeadAndTail
+from yagent.workspace.process_table import Origin, origin_of
 from yagent.workspace.processes import Child, ProcessError, Program, Sink, end_tree, start
 
 MARK = "YAGENT_RUN"
@@ -68,17 +70,17 @@ class ShellResult:
 
 
 class Running:
-    """A started command line: its shell, and the mark by which its descendants are known."""
+    """A started command line: its shell, and the origin by which its descendants are known."""
 
-    def __init__(self, child: Child, marker: str, on_ended: Callable[[], None]) -> None:
+    def __init__(self, child: Child, origin: Origin, on_ended: Callable[[], None]) -> None:
         self.child = child
-        self._marker = marker
+        self._origin = origin
         self._on_ended = on_ended
 
     async def end(self, clock: Clock) -> tuple[str, ...]:
         """End the shell and all it started; names of what was still running. Nothing more is heard from it."""
         try:
-            return await end_tree(self.child.pid, self._marker, clock=clock)
+            return await end_tree(self._origin, clock=clock)
         finally:
             await self.child.end(clock)
             self._on_ended()
@@ -176,7 +178,7 @@ class Shell:
         except BaseException:
             await child.end(self.clock)
             raise
-        return Running(child, marker, partial(self._ended, child.pid))
+        return Running(child, origin_of(child.pid, marker), partial(self._ended, child.pid))
 
     def new_log(self) -> CappedLog:
         """A file for the next command's output; it exists once something is written to it."""

@@ -1,0 +1,156 @@
+"""Facts about repositories of all kinds, and files changed while something went on."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from tests.support.virtual_time import VirtualClock
+from yagent.workspace.changes import changed_files, state
+from yagent.workspace.git import Git
+
+IDENTITY = {"GIT_AUTHOR_NAME": "a", "GIT_AUTHOR_EMAIL": "a@b", "GIT_COMMITTER_NAME": "a", "GIT_COMMITTER_EMAIL": "a@b"}
+
+
+def run(root: Path, *arguments: str) -> None:
+    subprocess.run(["git", *arguments], cwd=root, check=True, capture_output=True, env={**os.environ, **IDENTITY})
+
+
+@pytest.fixture
+def repository(tmp_path: Path) -> Path:
+    root = tmp_path / "repository"
+    root.mkdir()
+    run(root, "init", "-q", "-b", "main")
+    (root / "kept.txt").write_text("kept\n")
+    (root / "tracked.txt").write_text("one\n")
+    run(root, "add", ".")
+    run(root, "commit", "-qm", "first")
+    return root
+
+
+@pytest.fixture
+def git(clock: VirtualClock) -> Git:
+    return Git(clock, dict(os.environ))
+
+
+async def test_a_clean_repository(git: Git, repository: Path) -> None:
+    (repository / "sub").mkdir()
+    facts = await git.facts(repository / "sub")
+    assert (facts.is_repository, facts.root, facts.branch, facts.dirty) == (True, repository, "main", False)
+    assert facts.head is not None
+    assert len(facts.head) == 40
+
+
+async def test_changes_are_counted_by_kind(git: Git, repository: Path) -> None:
+    (repository / "tracked.txt").write_text("two\n")
+    (repository / "new\nfile").write_text("x")
+    (repository / "staged").write_text("x")
+    run(repository, "add", "staged")
+    run(repository, "mv", "kept.txt", "moved.txt")
+    facts = await git.facts(repository)
+    assert (facts.staged, facts.modified, facts.untracked, facts.conflicted, facts.dirty) == (2, 1, 1, 0, True)
+
+
+async def test_a_repository_without_commits(git: Git, tmp_path: Path) -> None:
+    run(tmp_path, "init", "-q", "-b", "trunk")
+    facts = await git.facts(tmp_path)
+    assert (facts.is_repository, facts.branch, facts.head, facts.note) == (True, "trunk", None, "there is no commit yet")
+
+
+async def test_a_detached_head(git: Git, repository: Path) -> None:
+    run(repository, "checkout", "-q", "--detach")
+    facts = await git.facts(repository)
+    assert facts.branch is None
+    assert facts.head is not None
+
+
+async def test_a_bare_repository(git: Git, tmp_path: Path) -> None:
+    run(tmp_path, "init", "-q", "--bare", "b.git")
+    facts = await git.facts(tmp_path / "b.git")
+    assert (facts.is_repository, facts.bare, facts.root, facts.dirty) == (True, True, None, None)
+
+
+async def test_no_repository(git: Git, tmp_path: Path) -> None:
+    facts = await git.facts(tmp_path)
+    assert (facts.is_repository, facts.root, facts.dirty, facts.note) == (False, None, None, None)
+
+
+async def test_no_git(clock: VirtualClock, tmp_path: Path) -> None:
+    facts = await Git(clock, {"PATH": str(tmp_path)}).facts(tmp_path)
+    assert not facts.is_repository
+    assert facts.note is not None
+    assert "git is not installed" in facts.note
+
+
+async def test_a_damaged_repository_is_said_to_be_unknown(git: Git, repository: Path) -> None:
+    (repository / ".git" / "index").write_bytes(b"garbage")
+    facts = await git.facts(repository)
+    assert facts.dirty is None
+    assert facts.note is not None
+    assert "unknown" in facts.note
+
+
+async def test_a_repository_with_a_submodule(git: Git, repository: Path, tmp_path: Path) -> None:
+    outer = tmp_path / "outer"
+    outer.mkdir()
+    run(outer, "init", "-q")
+    run(outer, "-c", "protocol.file.allow=always", "submodule", "add", "-q", str(repository), "inner")
+    run(outer, "commit", "-qm", "with a submodule")
+    (outer / "inner" / "tracked.txt").write_text("changed\n")
+    assert (await git.facts(outer)).dirty is False
+
+
+async def test_variables_that_redirect_git_do_not_matter(clock: VirtualClock, repository: Path, tmp_path: Path) -> None:
+    git = Git(clock, {**os.environ, "GIT_DIR": str(tmp_path / "nowhere")})
+    assert (await git.facts(repository)).root == repository
+
+
+async def test_changes_are_told_apart_from_those_that_were_there(git: Git, repository: Path) -> None:
+    (repository / "tracked.txt").write_text("the user's own\n")
+    (repository / "notes.txt").write_text("the user's own\n")
+    before = await state(git, repository)
+    assert (await changed_files(git, before)).files == ()
+    (repository / "kept.txt").unlink()
+    (repository / "new.txt").write_text("x")
+    (repository / "notes.txt").write_text("changed again\n")
+    changed = await changed_files(git, before)
+    assert [(file.path, file.kind) for file in changed.files] == [("kept.txt", "deleted"), ("new.txt", "added"), ("notes.txt", "modified")]
+    assert changed.note is None
+
+
+async def test_what_was_committed_meanwhile_counts(git: Git, repository: Path) -> None:
+    (repository / "notes.txt").write_text("the user's own\n")
+    before = await state(git, repository)
+    (repository / "tracked.txt").write_text("two\n")
+    (repository / "new.txt").write_text("x")
+    run(repository, "add", ".")
+    run(repository, "commit", "-qm", "second")
+    changed = await changed_files(git, before)
+    assert [(file.path, file.kind) for file in changed.files] == [("new.txt", "added"), ("tracked.txt", "modified")]
+
+
+async def test_a_change_taken_back_is_a_change_to_what_the_user_had(git: Git, repository: Path) -> None:
+    (repository / "tracked.txt").write_text("the user's own\n")
+    before = await state(git, repository)
+    run(repository, "checkout", "-q", "tracked.txt")
+    changed = await changed_files(git, before)
+    assert [(file.path, file.kind) for file in changed.files] == [("tracked.txt", "modified")]
+
+
+async def test_a_first_commit_counts(git: Git, tmp_path: Path) -> None:
+    run(tmp_path, "init", "-q")
+    before = await state(git, tmp_path)
+    (tmp_path / "a").write_text("x")
+    run(tmp_path, "add", ".")
+    run(tmp_path, "commit", "-qm", "first")
+    assert [(file.path, file.kind) for file in (await changed_files(git, before)).files] == [("a", "added")]
+
+
+async def test_outside_a_repository_changes_are_not_known(git: Git, tmp_path: Path) -> None:
+    changed = await changed_files(git, await state(git, tmp_path))
+    assert changed.files == ()
+    assert changed.note is not None
+    assert "not a git repository" in changed.note

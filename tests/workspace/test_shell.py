@@ -1,0 +1,167 @@
+"""Command lines: their results, their limits, and that nothing is left of them."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+
+from yagent.runtime.clock import SystemClock
+from yagent.workspace.process_table import Origin, tree_of
+from yagent.workspace.shell import Shell, ShellError, ShellSettings
+
+pytestmark = pytest.mark.real_time
+
+CLOCK = SystemClock()
+
+
+@pytest.fixture
+async def shell(tmp_path: Path) -> AsyncIterator[Shell]:
+    async with Shell(clock=CLOCK, environment=dict(os.environ), temporary=tmp_path / "private") as made:
+        yield made
+
+
+def running(mark: str) -> list[str]:
+    """Command lines of living processes that hold a text."""
+    found = subprocess.run(["ps", "-axo", "stat=,args="], capture_output=True, text=True, check=True).stdout.splitlines()
+    return [line for line in found if mark in line and not line.startswith("Z")]
+
+
+async def test_output_streams_are_kept_in_order(shell: Shell, tmp_path: Path) -> None:
+    result = await shell.run("echo out; echo err >&2; echo out2; exit 2", tmp_path)
+    assert (result.output, result.exit_code, result.signal) == ("out\nerr\nout2\n", 2, None)
+    assert (result.directory, result.timed_out, result.left_behind, result.omitted, result.log) == (tmp_path, False, (), 0, None)
+
+
+async def test_text_is_heard_as_it_comes(shell: Shell, tmp_path: Path) -> None:
+    heard: list[str] = []
+    await shell.run("printf 'h\\303'; sleep 0.05; printf '\\251!\\n'", tmp_path, on_output=heard.append)
+    assert "".join(heard) == "hé!\n"
+
+
+async def test_commands_have_neither_input_nor_terminal(shell: Shell, tmp_path: Path) -> None:
+    result = await shell.run("cat; tty; (: </dev/tty) 2>/dev/null || echo no terminal", tmp_path)
+    assert result.output == "not a tty\nno terminal\n"
+
+
+async def test_each_task_has_its_own_temporary_directory(shell: Shell, tmp_path: Path) -> None:
+    assert (await shell.run("mktemp", tmp_path)).output.startswith(str(tmp_path / "private"))
+
+
+async def test_secrets_are_kept_back_and_named_once(tmp_path: Path) -> None:
+    async with Shell(clock=CLOCK, environment={**os.environ, "X_TOKEN": "canary"}, temporary=tmp_path / "private") as shell:
+        first = await shell.run("env", tmp_path)
+        second = await shell.run("env", tmp_path)
+    assert "canary" not in first.output
+    assert any("X_TOKEN" in note for note in first.notes)
+    assert second.notes == ()
+
+
+async def test_a_time_limit_ends_the_command_and_keeps_what_it_said(shell: Shell, tmp_path: Path) -> None:
+    result = await shell.run("echo begun; sleep 98701", tmp_path, timeout=0.3)
+    assert (result.output, result.timed_out, result.exit_code) == ("begun\n", True, None)
+    assert not running("sleep 98701")
+
+
+async def test_a_cancelled_command_leaves_nothing(shell: Shell, tmp_path: Path) -> None:
+    task = asyncio.ensure_future(shell.run("setsid sleep 98702 & sleep 98702", tmp_path))
+    while len(running("sleep 98702")) < 2:
+        await CLOCK.sleep(0.02)
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+    assert not running("sleep 98702")
+
+
+async def test_what_comes_late_from_helpers_is_still_heard(shell: Shell, tmp_path: Path) -> None:
+    result = await shell.run("echo x > >(sleep 0.1; cat)", tmp_path)
+    assert result.output == "x\n"
+
+
+async def test_a_missing_directory_is_an_error(shell: Shell, tmp_path: Path) -> None:
+    with pytest.raises(ShellError, match="no such directory"):
+        await shell.run("true", tmp_path / "nothing")
+
+
+@pytest.mark.parametrize(("command", "words"), [("echo \0", "NUL"), ("echo " + "x" * 200_000, "longer than")])
+async def test_impossible_commands_are_errors(shell: Shell, tmp_path: Path, command: str, words: str) -> None:
+    with pytest.raises(ShellError, match=words):
+        await shell.run(command, tmp_path)
+
+
+async def test_without_bash_the_plain_shell_is_used_and_said(tmp_path: Path) -> None:
+    async with Shell(clock=CLOCK, environment={"PATH": str(tmp_path)}, temporary=tmp_path / "private") as shell:
+        result = await shell.run("echo $0", tmp_path)
+    assert result.output == "/bin/sh\n"
+    assert any("no bash" in note for note in result.notes)
+
+
+async def test_long_output_is_on_disk(tmp_path: Path) -> None:
+    settings = ShellSettings(kept_output=1000)
+    async with Shell(clock=CLOCK, environment=dict(os.environ), temporary=tmp_path / "private", settings=settings) as shell:
+        result = await shell.run("seq 1 10000", tmp_path)
+    assert result.log is not None
+    assert result.log.read_text() == "".join(f"{number}\n" for number in range(1, 10001))
+    assert result.output.startswith("1\n2\n")
+    assert result.output.endswith("9999\n10000\n")
+    assert len(result.output) < 1300
+
+
+async def test_parallel_commands_do_not_mix(shell: Shell, tmp_path: Path) -> None:
+    results = await asyncio.gather(*(shell.run(f"echo {number}; sleep 0.05; echo {number}", tmp_path) for number in range(5)))
+    assert [result.output for result in results] == [f"{number}\n{number}\n" for number in range(5)]
+
+
+SCRIPT = """
+import asyncio, os, sys
+from pathlib import Path
+from yagent.runtime.clock import SystemClock
+from yagent.workspace.shell import Shell
+
+async def main():
+    async with Shell(clock=SystemClock(), environment=dict(os.environ), temporary=Path(sys.argv[1]) / "private") as shell:
+        command = "echo ready; setsid sleep 98703 & sleep 98703"
+        await shell.run(command, Path(sys.argv[1]), on_output=lambda _: print("ready", flush=True))
+
+asyncio.run(main())
+"""
+
+
+@pytest.mark.slow
+def test_commands_end_when_we_are_killed(tmp_path: Path) -> None:
+    process = subprocess.Popen([sys.executable, "-c", SCRIPT, str(tmp_path)], stdout=subprocess.PIPE)
+    assert process.stdout is not None
+    with process, process.stdout:
+        assert process.stdout.readline() == b"ready\n"
+        assert running("sleep 98703")
+        process.send_signal(signal.SIGKILL)
+        process.wait(10)
+    for _ in range(200):
+        if not running("sleep 98703"):
+            return
+        subprocess.run(["sleep", "0.05"], check=True)
+    pytest.fail("commands outlived the program that started them")
+
+
+def test_the_family_of_a_process_is_found_by_group_mark_and_descent(tmp_path: Path) -> None:
+    leader = subprocess.Popen(
+        ["/bin/sh", "-c", "setsid sleep 98704 & sleep 98704 & wait"], start_new_session=True, env={**os.environ, "MARKED": "origin-test"}
+    )
+    try:
+        commands: list[str] = []
+        for _ in range(200):
+            commands = [process.command for process in tree_of(Origin(leader.pid, "MARKED=origin-test"))]
+            if commands.count("sleep 98704") == 2:
+                break
+            subprocess.run(["sleep", "0.02"], check=True)
+        assert commands.count("sleep 98704") == 2
+    finally:
+        for process in tree_of(Origin(leader.pid, "MARKED=origin-test")):
+            os.kill(process.pid, signal.SIGKILL)
+        leader.wait()
