@@ -8,7 +8,7 @@ import shutil
 import tempfile
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import ClassVar
@@ -21,9 +21,10 @@ from yagent.config.providers import ProviderOptions, Resolution, resolve
 from yagent.config.schema import Config
 from yagent.errors import YagentError
 from yagent.prompts.text import Prompts
-from yagent.protocol.events import Event, SessionStarted, WarningIssued
+from yagent.protocol.events import Event, ModelInfo, SessionStarted, WarningIssued
 from yagent.protocol.ids import AgentIdentity, SessionId
 from yagent.protocol.stop import USAGE
+from yagent.records import dataclass
 from yagent.rollout.reader import list_sessions
 from yagent.rollout.writer import NullRecorder, Numbers, SessionLog
 from yagent.runtime.atomic import make_private_directory
@@ -190,6 +191,9 @@ class _Parts:
                 session_id=shop.session, workspace=str(shop.workspace), version=VERSION, model=identity.model, provider=identity.provider
             )
         )
+        models = dict.fromkeys(shop.engine(role, None).identity for role in shop.roster)
+        for each in models:
+            shop.publisher.publish(ModelInfo(model=each.model, provider=each.provider, context_window=each.context_window, fallback=False))
         for warning in warnings:
             shop.publisher.publish(WarningIssued(code="start", text=warning))
 

@@ -4,12 +4,12 @@ import os
 import platform
 import stat
 from collections.abc import Coroutine, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final, Literal
 
 from yagent.agents.director.context import DOCUMENT_LIMIT, DOCUMENTS, Document, Environment, fit_documents
 from yagent.protocol.result import FileChange
+from yagent.records import dataclass
 from yagent.runtime.clock import Clock
 from yagent.runtime.supervise import in_thread, together
 from yagent.workspace.changes import ChangedFile, WorkspaceState, changed_files, state

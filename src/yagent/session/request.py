@@ -1,8 +1,10 @@
 """What a session is asked to be: everything that comes from outside the process, as data."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
+
+from yagent.records import dataclass
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

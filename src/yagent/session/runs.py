@@ -1,6 +1,5 @@
 """Makes runs: a fresh loop for each, with everything a role needs and nothing it must not have."""
 
-from dataclasses import dataclass
 from hashlib import sha256
 
 from yagent._version import VERSION
@@ -18,6 +17,7 @@ from yagent.agents.loop.turn import Turn
 from yagent.llm.engine import Engine, Head
 from yagent.protocol.ids import AgentIdentity
 from yagent.protocol.messages import ModelIdentity, user_message
+from yagent.records import dataclass
 from yagent.rollout.records import SessionMeta, TurnContext
 from yagent.runtime.activity import Activity
 from yagent.session.consult import Consultation
@@ -87,6 +87,7 @@ class Runs:
             delegate=Delegations(self.prepare, shop.roster, Slots(settings.parallel_delegations), frame),
             consult=Consultation(lambda slot: shop.engine(role.name, slot), frame),
             remaining=frame.activity.remaining_total,
+            queueing=frame.activity.frozen,
         )
         invoker = Invoker(seat.surface, write_lock=shop.write_lock, clock=shop.clock, denials=self._task.account.denials)
         parts = LoopParts(

@@ -2,7 +2,6 @@
 
 import asyncio
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 
 from yagent.agents.director.context import first_message_context, is_first_turn
 from yagent.agents.director.hooks import DelegationReminder, ReminderPolicy
@@ -19,6 +18,7 @@ from yagent.protocol.ids import AgentIdentity
 from yagent.protocol.messages import user_message
 from yagent.protocol.result import TaskResult
 from yagent.protocol.stop import DENIED, StopReason, strongest
+from yagent.records import dataclass
 from yagent.runtime.activity import Activity
 from yagent.runtime.gate import Gate
 from yagent.runtime.supervise import Handle

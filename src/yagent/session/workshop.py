@@ -2,7 +2,6 @@
 
 import asyncio
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 
 from yagent.agents.loop.frame import EventPublisher
@@ -13,6 +12,7 @@ from yagent.agents.loop.turn import TurnSettings
 from yagent.llm.engine import Engine
 from yagent.prompts.text import Prompts
 from yagent.protocol.ids import AgentIdentity, SessionId
+from yagent.records import dataclass
 from yagent.runtime.activity import Activity
 from yagent.runtime.clock import Clock
 from yagent.runtime.gate import Gate

@@ -1,12 +1,12 @@
 """Permission for one tool call: what the rules say, and what a person says when the rules leave it to them."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 from uuid import uuid4
 
 from yagent.protocol.asks import Answer, Ask
+from yagent.records import dataclass
 from yagent.runtime.supervise import in_thread
 from yagent.tools.spec import AnySpec, CallContext
 from yagent.workspace.actions import Decision, Verdict

@@ -7,8 +7,8 @@ tells the model what to do next; only cancellation leaves as an exception.
 import asyncio
 import json
 import logging
-from collections.abc import Callable, Mapping
-from contextlib import AbstractAsyncContextManager, nullcontext
+from collections.abc import AsyncIterator, Callable, Mapping
+from contextlib import asynccontextmanager
 from dataclasses import replace
 from functools import partial
 from typing import Any, Final
@@ -89,14 +89,23 @@ class Invoker:
             refused = await approval.obtain()
             if refused is not None:
                 return self._refusal(spec, refused, context.scope)
-            async with self._lock_of(spec):
+            async with self._turn(spec, context.scope):
                 if await approval.still_holds():
                     return await self._execute(spec, parsed.value, context)
         return teaching.not_executed(spec.name, "what it touches kept changing while it was being approved. Look at it again first.")
 
-    def _lock_of(self, spec: AnySpec) -> AbstractAsyncContextManager[Any]:
-        """Mutating tools wait for their turn; waiting is queueing, the tool's own time has not begun."""
-        return self._write_lock if spec.mutates else nullcontext()
+    @asynccontextmanager
+    async def _turn(self, spec: AnySpec, scope: Scope) -> AsyncIterator[None]:
+        """Mutating tools wait for their turn; waiting is queueing: no timer of the run counts it."""
+        if not spec.mutates:
+            yield
+            return
+        with scope.queueing():
+            await self._write_lock.acquire()
+        try:
+            yield
+        finally:
+            self._write_lock.release()
 
     async def _execute(self, spec: AnySpec, parameters: Any, context: CallContext) -> Output:
         """Run the tool within its own limit."""

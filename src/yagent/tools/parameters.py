@@ -12,12 +12,13 @@ is never touched. Everything else is a `ParameterError` that says what to send.
 
 import types
 from collections.abc import Mapping, Sequence
-from dataclasses import MISSING, Field, dataclass, fields, is_dataclass
+from dataclasses import MISSING, Field, fields, is_dataclass
 from difflib import get_close_matches
 from typing import Annotated, Any, Generic, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
 
 from yagent.errors import YagentError
 from yagent.protocol.messages import JsonObject
+from yagent.records import dataclass
 from yagent.tools.values import BooleanKind, ChoiceKind, Kind, ListKind, NumberKind, Reading, TextKind, shown
 
 P = TypeVar("P")

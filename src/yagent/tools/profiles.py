@@ -1,10 +1,10 @@
 """Capability profiles: which effects an agent may have on the world, as data."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Final
 
+from yagent.records import dataclass
 from yagent.tools.spec import AnySpec, Effect
 
 CHANGING_EFFECTS: Final = frozenset({Effect.FS_WRITE, Effect.SHELL})

@@ -6,7 +6,7 @@ comes with each call in the `Scope`.
 """
 
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from enum import StrEnum
 from pathlib import Path
 from typing import Any, Generic, Literal, Protocol, TypeAlias, TypeVar
@@ -14,6 +14,7 @@ from typing import Any, Generic, Literal, Protocol, TypeAlias, TypeVar
 from yagent.protocol.asks import Answer, Ask
 from yagent.protocol.handoff import Handoff
 from yagent.protocol.ids import AgentIdentity, CallId
+from yagent.records import dataclass
 from yagent.workspace.background import BackgroundJobs
 from yagent.workspace.files import FileLedger
 from yagent.workspace.grants import Grants
@@ -109,6 +110,7 @@ class Scope:
     delegate: Delegate
     consult: Consult
     remaining: Callable[[], float | None]  # seconds until this run's total limit; None without one
+    queueing: Callable[[], AbstractContextManager[None]] = nullcontext  # stops this run's timers for as long as it waits for its turn
 
 
 @dataclass(frozen=True, slots=True)

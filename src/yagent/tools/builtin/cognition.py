@@ -1,9 +1,10 @@
 """Thinking with a second mind: isolated questions to a model that sees nothing of the conversation."""
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Annotated, Final, TypeVar
 
+from yagent.records import dataclass
 from yagent.tools.parameters import Describe
 from yagent.tools.spec import AnySpec, CallContext, Effect, Output, Spec
 

@@ -1,10 +1,11 @@
 """Handing a task to another agent. What runs it is bound by `session`; here are only the calls."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from types import MappingProxyType
 from typing import Annotated, Final
 
+from yagent.records import dataclass
 from yagent.tools.parameters import Describe
 from yagent.tools.spec import AnySpec, CallContext, DelegationRequest, Effect, Output, Spec
 from yagent.workspace.actions import Delegate as DelegateAction

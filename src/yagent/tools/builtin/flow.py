@@ -1,12 +1,13 @@
 """Ending a run, asking the user, opening a cold tool."""
 
 import json
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from typing import Annotated, Literal
 from uuid import uuid4
 
 from yagent.protocol.asks import Answer, Ask
 from yagent.protocol.handoff import Fact, Handoff, HandoffStatus
+from yagent.records import dataclass
 from yagent.tools.parameters import Describe
 from yagent.tools.spec import CallContext, Effect, Exit, Output, Spec
 

@@ -1,9 +1,9 @@
 """Looking at files. Nothing here changes anything; every answer says where it stops and how to go on."""
 
 import json
-from dataclasses import dataclass
 from typing import Annotated, Final
 
+from yagent.records import dataclass
 from yagent.tools.builtin.places import WORKSPACE, label, locate, remarks
 from yagent.tools.parameters import Describe
 from yagent.tools.spec import AnySpec, CallContext, Effect, Output, Spec

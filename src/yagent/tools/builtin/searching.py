@@ -1,9 +1,9 @@
 """Finding text in files."""
 
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
+from yagent.records import dataclass
 from yagent.runtime.supervise import in_thread
 from yagent.tools.builtin.places import WORKSPACE, label, locate, remarks
 from yagent.tools.parameters import Describe

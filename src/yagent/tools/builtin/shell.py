@@ -1,9 +1,9 @@
 """Running commands, in the foreground within a limit or beside the conversation."""
 
 import json
-from dataclasses import dataclass
 from typing import Annotated, Final
 
+from yagent.records import dataclass
 from yagent.tools.bounds import NOTHING
 from yagent.tools.builtin.places import WORKSPACE, remarks
 from yagent.tools.parameters import Describe

@@ -1,8 +1,8 @@
 """Changing files. Each change is one atomic step; answers show what changed."""
 
-from dataclasses import dataclass
 from typing import Annotated, Final
 
+from yagent.records import dataclass
 from yagent.tools.builtin.places import label, locate, remarks
 from yagent.tools.parameters import Describe
 from yagent.tools.spec import AnySpec, CallContext, Effect, Output, Spec
