@@ -209,6 +209,17 @@ async def test_a_broken_error_body_still_gives_what_arrived(clock: VirtualClock)
         assert await reply.read_some() == b"no such"
 
 
+async def test_an_error_body_that_never_ends_is_left_after_ten_seconds(clock: VirtualClock) -> None:
+    async def answer(_request: Seen, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        writer.write(chunked(b"no such", end=False))
+        await reader.read(1)
+
+    started = clock.now()
+    async with RawServer(answer) as server, HttpClients(HttpSettings(), clock) as clients, clients.send(post(server)) as reply:
+        assert await reply.read_some() == b"no such"
+    assert clock.now() - started == pytest.approx(10)
+
+
 @pytest.mark.parametrize(
     ("settings", "trusted"),
     [

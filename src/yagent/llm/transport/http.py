@@ -8,7 +8,7 @@ import ssl
 import zlib
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, field
+from dataclasses import field
 from types import TracebackType
 from typing import NamedTuple, Self
 from urllib.parse import urlsplit
@@ -19,6 +19,7 @@ from yagent._version import VERSION
 from yagent.llm.engine import ModelConfigurationError, ModelGaveUp, TransientModelError
 from yagent.llm.transport.failures import TRANSPORT_ERRORS, Place, stalled, translate
 from yagent.llm.transport.routes import Certificates, Route, masked, route
+from yagent.records import dataclass
 from yagent.runtime.clock import Clock, Deadline
 
 BLOCK_BYTES = 256 * 1024
@@ -43,6 +44,7 @@ class HttpSettings:
     header_timeout: float | None = 120.0
     chunk_timeout: float | None = 180.0
     drain_timeout: float = 0.1
+    explanation_timeout: float = 10.0
     keep_alive: float = 55.0
 
 
@@ -110,13 +112,14 @@ class HttpReply:
         return data
 
     async def read_some(self, limit: int = ERROR_BODY_BYTES) -> bytes:
-        """Up to `limit` bytes of the body: what arrived before it ended, broke or went silent. For replies that only explain."""
+        """Up to `limit` bytes of the body: what arrived before it ended, broke or took too long. For replies that only explain."""
         parts, size = [], 0
         try:
-            while size < limit and (data := await self.read()):
-                parts.append(data)
-                size += len(data)
-        except TransientModelError:
+            async with self._limits.clock.timeout(self._settings.explanation_timeout):
+                while size < limit and (data := await self.read()):
+                    parts.append(data)
+                    size += len(data)
+        except (TimeoutError, TransientModelError):
             pass  # the status is the news; a lost rest of its explanation is not
         return b"".join(parts)[:limit]
 
@@ -151,6 +154,7 @@ class HttpClients:
         self._clock = clock
         self._transports: dict[Route, httpx2.AsyncHTTPTransport] = {}
         self._certificates = Certificates.choose(settings.ca_file, settings.environ)
+        self._tls: ssl.SSLContext | None = None
 
     async def __aenter__(self) -> Self:
         return self
@@ -205,7 +209,9 @@ class HttpClients:
 
     def _context(self, way: Route) -> ssl.SSLContext:
         if way.secure or way.proxy.startswith("https:"):
-            return self._certificates.context()
+            if self._tls is None:
+                self._tls = self._certificates.context()
+            return self._tls
         # Plain http needs no certificates; a context that trusts nobody costs nothing to build.
         return ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
 

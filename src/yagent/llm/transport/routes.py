@@ -12,7 +12,6 @@ import ipaddress
 import ssl
 import sys
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 from urllib.parse import SplitResult, urlsplit
@@ -20,6 +19,7 @@ from urllib.parse import SplitResult, urlsplit
 import httpx2
 
 from yagent.llm.engine import ModelConfigurationError
+from yagent.records import dataclass
 
 _FILE_VARIABLES = ("SSL_CERT_FILE", "REQUESTS_CA_BUNDLE", "SSL_CERT_DIR")
 _DEFAULT_PORTS = {"http": 80, "https": 443}
