@@ -6,6 +6,7 @@ comes with each call in the `Scope`.
 """
 
 from collections.abc import Awaitable, Callable, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import field
 from enum import StrEnum
 from pathlib import Path
