@@ -205,7 +205,8 @@ async def end_tree(origin: Origin, *, clock: Clock, grace: float = TERM_GRACE) -
             break
         _signal_all(origin.group, found, number)
         await _until_gone(found, clock, grace)
-        found = await supervise.in_thread(tree_of, origin)
+        # Looking twice: a process that is just replacing its program shows no mark for a moment.
+        found = await supervise.in_thread(tree_of, origin) or await supervise.in_thread(tree_of, origin)
         names += [process.name for process in found if process.name not in names]
     return tuple(names)
 
@@ -214,11 +215,11 @@ def _signal_all(group: int, found: Sequence[ProcessInfo], number: signal.Signals
     if any(process.group == group for process in found):
         _signal_group(group, number)
     for process in found:
-        if process.group != group:
-            try:
-                os.kill(process.pid, number)
-            except (ProcessLookupError, PermissionError):
-                continue
+        # Each by itself as well: it may have left the group since it was found.
+        try:
+            os.kill(process.pid, number)
+        except (ProcessLookupError, PermissionError):
+            continue
 
 
 def _signal_group(group: int, number: signal.Signals) -> None:

@@ -92,10 +92,10 @@ class Shell:
     Inside `async with`, what runs is also ended when this program is killed.
     """
 
-    def __init__(self, *, clock: Clock, environment: Mapping[str, str], temporary: Path, settings: ShellSettings = ShellSettings()) -> None:
+    def __init__(self, *, clock: Clock, environment: Mapping[str, str], temporary: Path, settings: ShellSettings | None = None) -> None:
         self.clock = clock
         self.temporary = temporary
-        self.settings = settings
+        self.settings = settings or ShellSettings()
         self._environment = environment
         self._token = secrets.token_hex(8)
         self._calls = 0
