@@ -6,12 +6,12 @@ Paths and command lines are carried exactly as the model wrote them: resolving t
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
 from typing import Literal
 
 from yagent.protocol.asks import Offer
+from yagent.records import dataclass
 
 
 class Mode(StrEnum):

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import os
 import stat
-from dataclasses import dataclass
 from typing import Literal, Protocol
+
+from yagent.records import dataclass
 
 EntryKind = Literal["file", "directory", "link", "other"]
 

@@ -11,12 +11,12 @@ import json
 import logging
 import os
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from yagent.errors import YagentError
 from yagent.protocol.asks import Offer
+from yagent.records import dataclass
 from yagent.runtime import atomic, supervise
 from yagent.runtime.clock import Clock
 from yagent.workspace.rules import Rule, RuleError, parse_rule

@@ -11,10 +11,10 @@ import hashlib
 import os
 import stat
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 from yagent.errors import YagentError
+from yagent.records import dataclass
 from yagent.workspace.file_system import FileSystem, LocalFileSystem
 
 MAX_LINKS = 40

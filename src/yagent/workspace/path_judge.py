@@ -6,9 +6,10 @@ import re
 import sys
 import sysconfig
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 
+from yagent.records import dataclass
 from yagent.workspace.actions import Change, Decision, Mode, Reason
 from yagent.workspace.guard import Guard, Location
 from yagent.workspace.protected import ProtectedSet, Protection

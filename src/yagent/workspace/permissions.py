@@ -7,13 +7,14 @@ about it, which can only make it stricter. The nouns are in `actions` and are im
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Protocol
 
 from yagent.protocol.asks import Offer
 from yagent.protocol.visible import has_hidden
+from yagent.records import dataclass
 from yagent.workspace.actions import (
     Action,
     Change,
@@ -30,6 +31,7 @@ from yagent.workspace.actions import (
 )
 from yagent.workspace.file_system import FileSystem, LocalFileSystem
 from yagent.workspace.guard import Guard, GuardError, Location
+from yagent.workspace.loopback import is_loopback
 from yagent.workspace.path_judge import WHOLE_WORKSPACE, PathJudge, library_roots
 from yagent.workspace.protected import ProtectedSet, ProtectedSettings
 from yagent.workspace.rule_book import ALLOWED, Finding, RuleBook, asks
@@ -220,14 +222,7 @@ class Permissions:
 
     @cached_property
     def _shell(self) -> ShellJudge:
-        return ShellJudge(self._paths, self.settings.environment, self.settings.home)
-
-
-def is_loopback(target: str) -> bool:
-    """Say whether a URL or `host[:port]` is this machine itself."""
-    host = target.split("://", 1)[-1].split("/", 1)[0].rpartition("@")[2]
-    host = host.rpartition("]")[0].lstrip("[") if host.startswith("[") else host.split(":", 1)[0]
-    return host in ("localhost", "127.0.0.1", "::1") or (host.startswith("127.") and host.replace(".", "").isdigit())
+        return ShellJudge(self._paths, self.settings.environment)
 
 
 class _Judged:
@@ -275,7 +270,9 @@ class _Judged:
         if not remember or len(rules) != 1 or "" in rules:
             return (once,)
         rule = rules.pop()
-        offers = [once, Offer("session", rule), Offer("project", rule)]
+        offers = [once, Offer("session", rule)]
+        if all(finding.lasting for finding in asking):
+            offers.append(Offer("project", rule))
         if all(finding.reason is not None and finding.reason.code == "edit" for finding in asking):
             offers.append(Offer("session", WHOLE_WORKSPACE))
         return tuple(offers)

@@ -10,11 +10,11 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Iterable
-from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Literal
 
+from yagent.records import dataclass
 from yagent.workspace.guard import Guard, Location
 
 Strength = Literal["secret", "guarded", "runs_later", "published"]

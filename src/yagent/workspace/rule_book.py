@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 
+from yagent.records import dataclass
 from yagent.workspace.actions import Decision, Reason
 from yagent.workspace.guard import Location
 from yagent.workspace.rules import Anchors, Match, Rule, RuleKind, could_match_below, matches_name, matches_path, matches_words
@@ -12,11 +12,15 @@ from yagent.workspace.rules import Anchors, Match, Rule, RuleKind, could_match_b
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """What one part of a call came to. `rule` is the narrow rule that would allow it in future ("" when none is offered)."""
+    """What one part of a call came to.
+
+    `rule` is the narrow rule that would allow it in future ("" when none is offered), `lasting` whether it may outlive the session.
+    """
 
     decision: Decision
     reason: Reason | None = None
     rule: str = ""
+    lasting: bool = True
 
     def stricter(self, other: Finding) -> Finding:
         return self if self.decision.rank >= other.decision.rank else other
@@ -25,9 +29,9 @@ class Finding:
 ALLOWED = Finding(Decision.ALLOW)
 
 
-def asks(code: str, text: str, rule: str = "") -> Finding:
+def asks(code: str, text: str, rule: str = "", *, lasting: bool = True) -> Finding:
     """A part that asks."""
-    return Finding(Decision.ASK, Reason(code, text), rule)
+    return Finding(Decision.ASK, Reason(code, text), rule, lasting)
 
 
 def denies(code: str, text: str) -> Finding:

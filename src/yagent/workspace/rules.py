@@ -13,13 +13,13 @@ from __future__ import annotations
 import re
 import shlex
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from enum import Enum
 from functools import lru_cache
 from pathlib import Path
 from typing import Literal, get_args
 
 from yagent.errors import YagentError
+from yagent.records import dataclass
 from yagent.workspace.protected import fold
 
 RuleKind = Literal["read", "edit", "shell", "tool"]

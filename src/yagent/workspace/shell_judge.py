@@ -1,19 +1,25 @@
-"""Whether a shell line may run."""
+"""Whether a shell line may run: every command in it is judged, and the strictest verdict is the line's."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 
-from yagent.workspace.actions import Mode
+from yagent.records import dataclass
+from yagent.workspace.actions import Decision, Mode
+from yagent.workspace.command_judge import Collected, CommandJudge
+from yagent.workspace.operand_judge import OperandJudge
 from yagent.workspace.path_judge import PathJudge
 from yagent.workspace.rule_book import Finding, asks
+from yagent.workspace.shell_syntax import analyse
+
+_LOOKED_AT = 16
+"""How many words behind each word of a line that is not understood are tried on the deny rules."""
 
 
 @dataclass(frozen=True, slots=True)
 class LineFinding:
-    """What a line came to. `ruled`: a rule or grant of the user allowed it; `may_be_remembered`: it is one plain command."""
+    """What a line came to. `ruled`: a rule or grant of the user allowed part of it; `may_be_remembered`: it is one plain command."""
 
     findings: tuple[Finding, ...]
     touches: tuple[Path, ...] = ()
@@ -27,8 +33,36 @@ class ShellJudge:
 
     paths: PathJudge
     environment: Mapping[str, str]
-    home: Path | None
 
-    def judge(self, command: str, directory: Path, mode: Mode) -> LineFinding:
+    def judge(self, text: str, directory: Path, mode: Mode) -> LineFinding:
         """Judge one line that starts in a resolved directory."""
-        return LineFinding((asks("shell", "this runs a command"),))
+        analysis = analyse(text, directory=str(directory), variables=self.environment)
+        collected = Collected()
+        if analysis.problem:
+            collected.findings.append(
+                asks("not_understood", f"this line cannot be judged: {analysis.problem}; a plainer line, or a script file, can be")
+            )
+            collected.findings += self._denied_loosely(analysis.loose_words)
+        if mode is not Mode.FULL_YOLO or self.paths.book.has_deny("shell"):
+            collected.findings += [asks(hazard.code, f"this line {hazard.text}") for hazard in analysis.hazards]
+        judge = CommandJudge(self.paths, OperandJudge(self.paths), self.environment)
+        for command in analysis.commands:
+            judge.judge(command, mode, collected)
+        return LineFinding(
+            tuple(collected.findings),
+            tuple(collected.touches),
+            collected.ruled,
+            may_be_remembered=len(analysis.commands) == 1 and not analysis.hazards and not analysis.problem,
+        )
+
+    def _denied_loosely(self, pieces: tuple[tuple[str, ...], ...]) -> list[Finding]:
+        """A deny rule holds in a line that is not understood, too, as far as its words can be seen."""
+        found: list[Finding] = []
+        if not self.paths.book.has_deny("shell"):
+            return found
+        for words in pieces:
+            for index in range(len(words)):
+                finding = self.paths.book.restrict_words((*words[index : index + _LOOKED_AT], None))
+                if finding is not None and finding.decision is Decision.DENY:
+                    return [finding]
+        return found

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
 
+from yagent.records import dataclass
 from yagent.workspace.shell_syntax.words import Word
 
 MAX_DIRECTORIES = 8

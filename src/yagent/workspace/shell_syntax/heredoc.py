@@ -7,8 +7,8 @@ same lexer that later reads its words, so both agree on what is quoted. Source: 
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 
+from yagent.records import dataclass
 from yagent.workspace.shell_syntax.lexer import Lexer, NotUnderstoodError
 
 MARK = "\ue0f0"

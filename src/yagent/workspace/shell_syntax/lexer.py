@@ -9,10 +9,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass
 from typing import Literal
 
 from yagent.errors import YagentError
+from yagent.records import dataclass
 
 MAX_NESTING = 16
 MAX_TOKENS = 6000

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 
+from yagent.records import dataclass
 from yagent.workspace.shell_syntax.lexer import METACHARACTERS, Lexer, NotUnderstoodError
 
 MAX_ALTERNATIVES = 128

@@ -8,8 +8,9 @@ from __future__ import annotations
 import posixpath
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
+from yagent.records import dataclass
 from yagent.workspace.shell_syntax.builtins import inspect
 from yagent.workspace.shell_syntax.commands import Assignment, Command, Place
 from yagent.workspace.shell_syntax.simple import Line

@@ -1,0 +1,305 @@
+"""Whether one command of a shell line may run."""
+
+from __future__ import annotations
+
+import posixpath
+import re
+import shlex
+from collections.abc import Mapping, Sequence
+from dataclasses import field
+from pathlib import Path
+
+from yagent.records import dataclass
+from yagent.workspace.actions import Decision, Mode
+from yagent.workspace.guard import GuardError
+from yagent.workspace.loopback import is_loopback
+from yagent.workspace.operand_judge import OperandJudge
+from yagent.workspace.path_judge import PathJudge
+from yagent.workspace.programs.acting import rate_acting
+from yagent.workspace.programs.environment import changes_meaning, is_plain_assignment
+from yagent.workspace.programs.git import rate_git, take_apart
+from yagent.workspace.programs.git_settings import program_named
+from yagent.workspace.programs.installing import rate_install
+from yagent.workspace.programs.known_actors import ESCALATING, ESCALATING_EVERYWHERE
+from yagent.workspace.programs.rating import Nature, Rating, Read, asking
+from yagent.workspace.programs.reading import rate_reading
+from yagent.workspace.rule_book import ALLOWED, Finding, asks
+from yagent.workspace.shell_syntax.commands import Command
+from yagent.workspace.shell_syntax.words import Word
+from yagent.workspace.shell_syntax.wrappers import FORMS, SHELLS
+
+_BUILTIN = frozenset(
+    {
+        *("echo", "true", "false", ":", "pwd", "test", "[", "exit", "return", "break", "continue", "shift", "wait", "cd", "pushd", "popd"),
+        *(
+            "dirs",
+            "set",
+            "read",
+            "unset",
+            "getopts",
+            "export",
+            "readonly",
+            "declare",
+            "typeset",
+            "local",
+            "jobs",
+            "times",
+            "type",
+            "printf",
+        ),
+        *("command", "builtin", "exec"),
+    }
+)
+
+
+@dataclass(slots=True)
+class Collected:
+    """What the commands of one line came to."""
+
+    findings: list[Finding] = field(default_factory=list)
+    touches: list[Path] = field(default_factory=list)
+    ruled: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class CommandJudge:
+    """Judges commands. `environment` is what they will see."""
+
+    paths: PathJudge
+    operands: OperandJudge
+    environment: Mapping[str, str]
+
+    def judge(self, command: Command, mode: Mode, collected: Collected) -> None:
+        """Judge a command and those it runs."""
+        restricted = self._restricted(command)
+        if restricted is not None:
+            collected.findings.append(restricted)
+        for redirection in command.redirections:
+            collected.findings.append(self.operands.redirection(redirection, mode))
+        changed = self._assignments(command, mode)
+        if changed is not None:
+            collected.findings.append(changed)
+        if not command.words:
+            return
+        if self._is_allowed(command):
+            collected.ruled = True
+            mode = Mode.FULL_YOLO
+        for inner in command.inner:
+            self.judge(inner, mode, collected)
+        if not command.transparent:
+            collected.findings.append(self._own(command, mode, collected))
+
+    def _restricted(self, command: Command) -> Finding | None:
+        """Deny and ask rules are tried on the words as they are, with the program's directory and git's options taken away."""
+        values = command.values
+        if not values or values[0] is None:
+            return self.paths.book.restrict_words(values) if values else None
+        name = posixpath.basename(values[0])
+        variants = [values, (name, *values[1:])]
+        if name == "git":
+            call = take_apart(command.words[1:])
+            variants.append(("git", call.verb or None, *(word.value for word in call.words)))
+        found = [finding for variant in variants if (finding := self.paths.book.restrict_words(variant)) is not None]
+        return max(found, key=lambda finding: finding.decision.rank, default=None)
+
+    def _is_allowed(self, command: Command) -> bool:
+        if not all(is_plain_assignment(assignment) for assignment in command.assignments):
+            return False
+        return self.paths.book.allow_words(command.values, escalating(command))
+
+    def _assignments(self, command: Command, mode: Mode) -> Finding | None:
+        if mode is Mode.FULL_YOLO:
+            return None
+        for assignment in command.assignments:
+            if changes_meaning(assignment):
+                return asks("environment", f"{assignment.name} is set, which changes what other words of the line mean or start")
+            if mode is Mode.ASK and command.words and not is_plain_assignment(assignment) and command.name not in _BUILTIN:
+                return asks(
+                    "environment", f"{assignment.name} is set to something that is only known when the line runs, or starts programs"
+                )
+        return None
+
+    def _own(self, command: Command, mode: Mode, collected: Collected) -> Finding:
+        words = self.operands.settled(command.words[1:], command.directories)
+        if command.more_words:
+            words = (*words, Word("", "", known=False, splits=True))
+        rating = self._rate(command, words)
+        collected.touches += self._touched(command, rating)
+        effects = ALLOWED
+        for operand in rating.reads:
+            effects = effects.stricter(self.operands.read(operand, command.directories, mode, inert=rating.inert))
+        for write in rating.writes:
+            effects = effects.stricter(self.operands.write(write.word, write.change, command.directories, mode))
+        for word in (*rating.mentions, *rating.runs):
+            effects = effects.stricter(self.operands.mention(word, command.directories, mode))
+        if effects.decision is Decision.DENY:
+            return effects
+        return self._by_nature(command, rating, mode, effects)
+
+    def _by_nature(self, command: Command, rating: Rating, mode: Mode, effects: Finding) -> Finding:
+        rule = _rule(command, rating)
+        if mode is Mode.FULL_YOLO or rating.nature is Nature.READS:
+            return effects
+        if rating.nature is Nature.ASKS:
+            return asks(rating.code, rating.text, rule, lasting=rating.lasting)
+        if mode is Mode.YOLO:
+            limited = self._beyond_yolo(command, rating)
+            return limited if limited is not None and effects.decision is Decision.ALLOW else effects
+        if rating.nature is Nature.CHANGES and effects.decision is Decision.ALLOW:
+            return effects
+        shown = " ".join(word.source for word in command.words)
+        return asks(
+            "command", f"{shown if len(shown) < 120 else command.words[0].source} is not known to read only", rule, lasting=rating.lasting
+        )
+
+    def _beyond_yolo(self, command: Command, rating: Rating) -> Finding | None:
+        """What `-y` does not run although its operands are inside."""
+        if self.paths.ceiling and self.paths.book.names_in_allow("shell"):
+            return asks("ceiling", f"{command.words[0].source} is not on the allow list of this run", _rule(command, rating))
+        if any(word.glob for word in command.words) and rating.nature is Nature.CHANGES:
+            return asks("pattern", "which files a pattern stands for may change before the line runs")
+        if command.directories is None:
+            return asks("unknown_directory", f"{command.words[0].source} would run in a directory that is only known when the line runs")
+        for directory in command.directories:
+            if not self.paths.guard.locate(directory, literal=True).inside:
+                return asks("outside_directory", f"{command.words[0].source} would run in {directory}, outside the workspace")
+        return None
+
+    def _rate(self, command: Command, words: Sequence[Word]) -> Rating:
+        name = command.name
+        if name is None:
+            return asking("computed", "the name of the command is only known when the line runs")
+        if "/" in name:
+            return self._rate_by_path(command, words)
+        if name in FORMS or name in SHELLS:
+            return self._rate_wrapper(command, words)
+        if self._is_of_workspace(name):
+            return rate_install(name, words, lambda program: True) or rate_acting(name, words, is_loopback)
+        return self._rate_by_name(name, command, words)
+
+    def _rate_by_name(self, name: str, command: Command, words: Sequence[Word]) -> Rating:
+        if name == "git":
+            rating = rate_git(words, lambda word: self._exists(word, command), lambda directories: self._git_program(command, directories))
+            return rating if rating.nature is not Nature.READS else _with_directory(rating)
+        reading = rate_reading(name, words)
+        if reading is not None:
+            return reading
+        return rate_install(name, words, self._environment_inside) or rate_acting(name, words, is_loopback)
+
+    def _rate_by_path(self, command: Command, words: Sequence[Word]) -> Rating:
+        program = command.words[0]
+        try:
+            locations = self.operands.locations(program, command.directories)
+        except GuardError as error:
+            return asking("path", str(error))
+        name = posixpath.basename(program.text)
+        if locations is None:
+            return asking("unknown_directory", f"{program.source} is looked for in a directory that is only known when the line runs")
+        if all(location.inside or self._named_inside(location.named) for location in locations):
+            rating = rate_install(name, words, lambda _: True) or rate_acting(name, words, is_loopback)
+            return rating if rating.nature is not Nature.OPAQUE else _running(rating, program)
+        if all(any(location.named.is_relative_to(root) for root in self.paths.free_roots) for location in locations):
+            if name in FORMS or name in SHELLS:
+                return self._rate_wrapper(command, words)
+            return self._rate_by_name(name, command, words)
+        return asking("outside_program", f"{program.source} is a program outside the workspace and the system")
+
+    def _named_inside(self, path: Path) -> bool:
+        """A virtual environment's interpreter is a link that leads out; its name decides."""
+        return self.paths.guard.is_inside(str(self.paths.guard.resolve(path.parent) / path.name))
+
+    def _rate_wrapper(self, command: Command, words: Sequence[Word]) -> Rating:
+        name = posixpath.basename(command.words[0].text)
+        reading = rate_reading(name, words)
+        if reading is not None or command.inner:
+            return reading or rate_acting(name, words, is_loopback)
+        if name in SHELLS and words and not words[0].text.startswith("-"):
+            return _running(rate_acting(name, words, is_loopback), words[0])
+        if not words:
+            return Rating(Nature.READS, inert=True)
+        refused = rate_acting(name, words, is_loopback)
+        return refused if refused.nature is Nature.ASKS else asking("not_followed", f"{name} is used in a way that cannot be followed")
+
+    def _is_of_workspace(self, name: str) -> bool:
+        """Whether the name is found in a directory of PATH that the workspace itself can fill."""
+        if name in _BUILTIN:
+            return False
+        for directory in self.environment.get("PATH", "").split(":"):
+            inside = not directory.startswith("/") or self._named_inside(Path(directory))
+            if inside and directory and self.paths.guard.file_system.look(f"{directory}/{name}") is not None:
+                return True
+        return False
+
+    def _environment_inside(self, program: str) -> bool:
+        if program == "uv":
+            active = self.environment.get("VIRTUAL_ENV", "")
+            inside = self._named_inside(Path(active)) if active else False
+            return inside or self.paths.guard.file_system.look(f"{self.paths.guard.root}/.venv") is not None
+        return self._is_of_workspace(program)
+
+    def _exists(self, word: Word, command: Command) -> bool:
+        try:
+            return any(location.exists for location in self.operands.locations(word, command.directories) or ())
+        except GuardError:
+            return False
+
+    def _git_program(self, command: Command, elsewhere: Sequence[Word]) -> str:
+        if command.directories is None or any(word.value is None for word in elsewhere):
+            return "what is not known yet: the directory"
+        for directory in command.directories:
+            here = posixpath.normpath(posixpath.join(directory, *(word.text for word in elsewhere)))
+            found = program_named(str(self.paths.guard.resolve(Path(here))), self.paths.guard.file_system)
+            if found:
+                return found
+        return ""
+
+    def _touched(self, command: Command, rating: Rating) -> list[Path]:
+        touched: list[Path] = []
+        for word in (*rating.runs, *(write.word for write in rating.writes)):
+            try:
+                locations = self.operands.locations(word, command.directories) if word.known and not word.glob else None
+            except GuardError:
+                continue
+            touched += [location.resolved for location in locations or () if location.exists and not location.is_directory]
+        return touched
+
+
+def _with_directory(rating: Rating) -> Rating:
+    return Rating(Nature.READS, reads=(Read(Word(".", ".")), *rating.reads), inert=rating.inert)
+
+
+def _running(rating: Rating, program: Word) -> Rating:
+    return Rating(
+        rating.nature,
+        rating.code,
+        rating.text,
+        reads=rating.reads,
+        writes=rating.writes,
+        mentions=rating.mentions,
+        runs=(program,),
+        lasting=False,
+    )
+
+
+def _rule(command: Command, rating: Rating) -> str:
+    """The narrow rule to offer for a command: its pattern, else exactly these words; "" when it cannot be written exactly."""
+    values = [value for value in command.values if value is not None and "*" not in value]
+    if len(values) != len(command.values) or command.assignments or command.inner or command.stdin:
+        return ""
+    if rating.pattern and not escalating(command) and "/" not in values[0]:
+        return f"shell({rating.pattern})"
+    return f"shell({shlex.join(values)})"
+
+
+def escalating(command: Command) -> list[str]:
+    """The words of a command that an allow rule must spell out."""
+    name = posixpath.basename(command.name or "")
+    own = ESCALATING.get(name, ())
+    found = []
+    for word in command.words[1:]:
+        short = [prefix for prefix in own if not prefix.startswith("--")]
+        is_short = re.match(r"-[^-]|\+", word.text) is not None and word.text.startswith(tuple(short))
+        is_long = word.text.startswith((*ESCALATING_EVERYWHERE, *(prefix for prefix in own if prefix.startswith("--"))))
+        if (short and is_short) or is_long or (name in ("make", "env") and "=" in word.text):
+            found.append(word.text)
+    return found

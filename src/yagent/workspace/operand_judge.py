@@ -1,0 +1,165 @@
+"""The words of a command that may be paths: found, resolved in every directory the command may run in, and judged."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+from yagent.records import dataclass
+from yagent.workspace.actions import Change, Decision, Mode
+from yagent.workspace.globbing import expand
+from yagent.workspace.guard import GuardError, Location
+from yagent.workspace.loopback import is_loopback
+from yagent.workspace.path_judge import FREE_DEVICES, PathJudge
+from yagent.workspace.programs.rating import Read
+from yagent.workspace.rule_book import ALLOWED, Finding, asks, denies
+from yagent.workspace.shell_syntax.commands import Directories, Redirection
+from yagent.workspace.shell_syntax.words import Word
+
+_DESCRIPTOR = re.compile(r"/dev/fd/[0-9]+")
+_NETWORK_FILE = re.compile(r"/dev/(tcp|udp)/")
+_COPIED_DESCRIPTOR = re.compile(r"[0-9]+-?|-")
+_PARTS = re.compile(r"[=:,]")
+_ATTACHED = re.compile(r"-[A-Za-z0-9](?=[./~])")
+_LEADS_AWAY = re.compile(r"/|~|\.\.(/|$)|.*/\.\.(/|$)")
+
+
+@dataclass(frozen=True, slots=True)
+class OperandJudge:
+    """Judges operands of shell commands with the paths judge."""
+
+    paths: PathJudge
+
+    def settled(self, words: Sequence[Word], directories: Directories) -> tuple[Word, ...]:
+        """Replace patterns by the files they stand for; one that cannot be expanded becomes a word that is not known."""
+        result: list[Word] = []
+        for word in words:
+            if not word.glob or word.glob.endswith("/**"):
+                result.append(word)
+                continue
+            known = directories is not None and len(directories) == 1 and word.known
+            names = expand(word.glob, next(iter(directories or ("/",))), self.paths.guard.file_system) if known else None
+            if names is None:
+                result.append(Word(word.source, word.text[: len(word.text) - len(word.text.lstrip("-"))], known=False, splits=True))
+            else:
+                result += [Word(word.source, name) for name in names or (word.text,)]
+        return tuple(result)
+
+    def locations(self, word: Word, directories: Directories, *, follow_last: bool = True) -> list[Location] | None:
+        """Resolve a known word in every directory; None when a directory is not known."""
+        if word.text.startswith("/"):
+            directories = frozenset({"/"})
+        if directories is None:
+            return None
+        guard = self.paths.guard
+        return [
+            guard.locate(word.text or ".", directory=Path(directory), literal=True, follow_last=follow_last) for directory in directories
+        ]
+
+    def read(self, operand: Read, directories: Directories, mode: Mode, *, inert: bool) -> Finding:
+        """Judge one operand that is read."""
+        word = operand.word
+        below = word.glob.endswith("/**")
+        if word.text == "-" or (word.known and (_DESCRIPTOR.fullmatch(word.text) or word.text in FREE_DEVICES)):
+            return ALLOWED
+        if not word.known:
+            if mode is Mode.FULL_YOLO or (mode is Mode.YOLO and inert):
+                return ALLOWED
+            return asks("unknown_operand", f"{word.source or 'what it is given'} is only known when the line runs")
+        found = self._each(word, directories, mode)
+        if isinstance(found, Finding):
+            return found
+        result = ALLOWED
+        for location in found:
+            result = result.stricter(self.paths.read(location, mode, recursive=operand.recursive or below))
+        return result
+
+    def write(self, word: Word, change: Change, directories: Directories, mode: Mode) -> Finding:
+        """Judge one operand that is changed."""
+        if not word.known or word.glob or _NETWORK_FILE.match(word.text):
+            if mode is Mode.FULL_YOLO:
+                return ALLOWED
+            return asks("unknown_operand", f"what {word.source or 'it is given'} leads to is only known when the line runs")
+        if _DESCRIPTOR.fullmatch(word.text):
+            return ALLOWED
+        found = self._each(word, directories, mode, follow_last=change not in ("delete", "rename"))
+        if isinstance(found, Finding):
+            return found
+        result = ALLOWED
+        for location in found:
+            actual: Change = "edit" if change == "create" and location.exists and not location.is_directory else change
+            result = result.stricter(self.paths.edit(location, actual, mode))
+        return result
+
+    def redirection(self, redirection: Redirection, mode: Mode) -> Finding:
+        """Judge what a redirection opens."""
+        word = redirection.target
+        if redirection.operator in (">&", "<&") and word.value is not None and _COPIED_DESCRIPTOR.fullmatch(word.value):
+            return ALLOWED
+        if word.known and _NETWORK_FILE.match(word.text):
+            return ALLOWED if mode is Mode.FULL_YOLO else asks("network", f"{word.text} reaches the network")
+        if redirection.operator in ("<", "<&"):
+            return self.read(Read(word), redirection.directories, mode, inert=False)
+        return self.write(word, "create", redirection.directories, mode)
+
+    def mention(self, word: Word, directories: Directories, mode: Mode) -> Finding:
+        """Judge a word of a program that may do anything with it."""
+        if not word.known or word.glob:
+            if mode is Mode.FULL_YOLO:
+                return ALLOWED
+            return asks("unknown_operand", f"{word.source or 'what it is given'} is only known when the line runs")
+        result = ALLOWED
+        for text, leads_away in _candidates(word.text):
+            if text in FREE_DEVICES or _DESCRIPTOR.fullmatch(text):
+                continue
+            try:
+                locations = self.locations(Word(word.source, text), directories)
+            except GuardError:
+                continue
+            if locations is None:
+                result = result.stricter(_unknown_directory(text, mode))
+                continue
+            for location in locations:
+                result = result.stricter(self._mentioned(location, mode, leads_away=leads_away))
+        return result
+
+    def _mentioned(self, location: Location, mode: Mode, *, leads_away: bool) -> Finding:
+        for kind in ("read", "edit"):
+            ruled = self.paths.book.path("read" if kind == "read" else "edit", location)
+            if ruled is not None and ruled.decision is not Decision.ALLOW:
+                return ruled
+        protection = self.paths.protected.of(location)
+        if protection is not None and protection.strength == "secret":
+            return denies("protected_read", f"{location.requested} holds {protection.what}; no tool reads it, in any mode")
+        if protection is not None and protection.strength == "guarded" and (location.exists or leads_away):
+            return asks("protected_write", f"{location.requested} is {protection.what}; a program that may change it asks in every mode")
+        if location.inside or mode is Mode.FULL_YOLO or not (leads_away or location.exists):
+            return ALLOWED
+        return asks("outside", f"{location.requested} is outside the workspace ({location.resolved})")
+
+    def _each(self, word: Word, directories: Directories, mode: Mode, *, follow_last: bool = True) -> list[Location] | Finding:
+        try:
+            locations = self.locations(word, directories, follow_last=follow_last)
+        except GuardError as error:
+            return denies("path", str(error))
+        return _unknown_directory(word.text, mode) if locations is None else locations
+
+
+def _unknown_directory(text: str, mode: Mode) -> Finding:
+    if mode is Mode.FULL_YOLO:
+        return ALLOWED
+    return asks("unknown_directory", f"{text} is looked for in a directory that is only known when the line runs")
+
+
+def _candidates(text: str) -> Iterable[tuple[str, bool]]:
+    """The parts of a word that may be paths, and whether each leads somewhere else by its look (absolute, or upwards)."""
+    if is_loopback(text):
+        return
+    pieces = {text, *_PARTS.split(text), _ATTACHED.sub("", text, count=1)}
+    for piece in sorted(pieces):
+        if not piece or len(piece) > 4096 or "\0" in piece:
+            continue
+        leads_away = _LEADS_AWAY.match(piece) is not None
+        if leads_away or not re.search(r"\s", piece):
+            yield piece, leads_away

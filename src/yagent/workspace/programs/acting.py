@@ -1,0 +1,240 @@
+"""Programs that act: those that change just the files they name, those that always ask, and the rest, which may do anything."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+
+from yagent.workspace.programs.known_actors import (
+    ALWAYS_ASK,
+    CODE_OPTIONS,
+    INTERPRETERS,
+    PASSING_ON,
+    PUBLISHING_WORDS,
+    RUNNERS,
+    UNREAD_SHELLS,
+    WITH_VERB,
+)
+from yagent.workspace.programs.options import Options, known, read_arguments
+from yagent.workspace.programs.rating import Nature, Rating, Read, Write, asking
+from yagent.workspace.programs.reading import is_plain_awk, is_safe_sed
+from yagent.workspace.shell_syntax.words import Word
+
+_VERB = re.compile(r"[a-z][a-z0-9:_-]*")
+
+_CHANGERS: dict[str, Options] = {
+    "touch": known("acmh --no-create", "dt --date --time", also={"paths": "r --reference"}),
+    "mkdir": known("pv --parents --verbose", "m --mode"),
+    "rm": known("rRfivd --recursive --force --verbose --dir --one-file-system --preserve-root"),
+    "rmdir": known("pv --parents --verbose --ignore-fail-on-non-empty"),
+    "unlink": known(),
+    "shred": known("fuvz", "ns"),
+    "cp": known("aRrdfinpPTuvxLH --recursive --archive --force --no-clobber --verbose --update --preserve --parents", "--preserve"),
+    "mv": known("finTuv --force --no-clobber --verbose --update"),
+    "ln": known("sfnTvr --symbolic --force --no-dereference --verbose --relative"),
+    "chmod": known("Rvcf --recursive --verbose", operands="paths"),
+    "truncate": known("c --no-create", "s --size"),
+    "tee": known("ai --append --ignore-interrupts"),
+    "sed": known("niEruzs --quiet --in-place --regexp-extended", also={"patterns": "e --expression"}, operands="pattern"),
+}
+
+
+_MORE_THAN_READING = {
+    "find": "may delete, write or run something",
+    "date": "may set the clock",
+    "hostname": "may set the name of this machine",
+    "ps": "may show what other processes hold",
+}
+"""Programs that mostly read; given words that are not known to, they do this."""
+
+
+def rate_acting(name: str, words: Sequence[Word], is_local: Callable[[str], bool]) -> Rating:
+    """Rate a command (its words without the name) that is not known to read. `is_local` says whether a URL is this machine."""
+    refused = _always_asks(name, words, is_local)
+    if refused is not None:
+        return refused
+    if name in _CHANGERS:
+        return _changing(name, words)
+    if name in ("awk", "gawk", "mawk", "nawk"):
+        return _awk(words)
+    if name == "dd":
+        return _dd(words)
+    if name in _MORE_THAN_READING:
+        return asking("not_followed", f"{name} is given words with which it {_MORE_THAN_READING[name]}")
+    return Rating(
+        Nature.OPAQUE,
+        mentions=tuple(_mentions(name, words)),
+        runs=tuple(_scripts(name, words)),
+        pattern=_pattern(name, words),
+        lasting=name not in INTERPRETERS,
+    )
+
+
+def _always_asks(name: str, words: Sequence[Word], is_local: Callable[[str], bool]) -> Rating | None:
+    if name in ALWAYS_ASK and not (name in ("curl", "wget") and _stays_local(words, is_local)):
+        code, text = ALWAYS_ASK[name]
+        return asking(code, f"{name} {text}")
+    if name in UNREAD_SHELLS and any(word.text.startswith("-") and "c" in word.text for word in words):
+        return asking("interpreter", f"{name} runs text that is not read here; use bash")
+    verbs = [word.value for word in words if word.value is not None and not word.value.startswith("-")][:3]
+    published = next((verb for verb in verbs if verb in PUBLISHING_WORDS), None)
+    if published is not None and name not in _CHANGERS and name not in RUNNERS:
+        return asking("publishing", f"{name} {published} may publish or deploy")
+    return _passed_on(name, words) if name in PASSING_ON else None
+
+
+def _passed_on(name: str, words: Sequence[Word]) -> Rating | None:
+    hidden = ALWAYS_ASK.keys() if name in ("python", "python3") else ALWAYS_ASK.keys() | _NEVER_PASSED_ON
+    for word in words:
+        passed = (word.value or "").rpartition("/")[2]
+        if passed in hidden:
+            return asking("hidden", f"{name} may run {passed}, which cannot be followed here")
+    return None
+
+
+_NEVER_PASSED_ON = frozenset({"rm", "eval", "bash", "sh", "zsh", "dash", "pip", "pip3"})
+
+
+def _stays_local(words: Sequence[Word], is_local: Callable[[str], bool]) -> bool:
+    valued = {"-X", "-H", "-d", "--data", "--data-raw", "--json", "-w", "-m", "--max-time", "--retry", "--request", "--header", "-A", "-u"}
+    plain = {"-s", "-S", "-f", "-i", "-v", "-I", "-k", "-sS", "-fsS", "-sf", "-si", "-q", "--silent", "--fail", "--head", "-N", "-G"}
+    urls = 0
+    skip = False
+    for word in words:
+        value = word.value
+        if value is None:
+            return False
+        if skip:
+            skip = False
+            if value.startswith("@"):
+                return False
+        elif value in valued:
+            skip = True
+        elif value in plain:
+            continue
+        elif value.startswith("-") or not is_local(value):
+            return False
+        else:
+            urls += 1
+    return urls > 0
+
+
+def _changing(name: str, words: Sequence[Word]) -> Rating:
+    arguments = read_arguments(words, _CHANGERS[name])
+    if arguments is None:
+        return asking("not_followed", f"{name} is given options or words whose effect is not certain")
+    operands = arguments.operands
+    reads = tuple(Read(path) for path in arguments.paths)
+    match name:
+        case "rm" | "rmdir" | "unlink" | "shred":
+            return Rating(Nature.CHANGES, writes=tuple(Write(word, "delete") for word in operands), lasting=False)
+        case "cp" | "mv" | "ln":
+            return _two_sided(name, operands, recursive=arguments.has("-a", "-r", "-R", "--recursive", "--archive"))
+        case "chmod":
+            return Rating(Nature.CHANGES, writes=tuple(Write(word, "edit") for word in operands[1:]))
+        case "sed":
+            return _sed_in_place(words, operands, arguments.has("-e", "--expression"))
+        case "touch" | "mkdir" | "tee":
+            return Rating(Nature.CHANGES, reads=reads, writes=tuple(Write(word, "create") for word in operands))
+        case _:
+            return Rating(Nature.CHANGES, writes=tuple(Write(word, "edit") for word in operands))
+
+
+def _two_sided(name: str, operands: Sequence[Word], *, recursive: bool) -> Rating:
+    if len(operands) < 2:
+        if name == "ln" and operands:
+            return asking("not_followed", "ln is given one word only, so the name of the link is not certain")
+        return Rating(Nature.CHANGES)
+    *sources, target = operands
+    reached = [Write(target, "create"), *(Write(_within(target, source), "create") for source in sources)]
+    if name == "cp":
+        return Rating(Nature.CHANGES, reads=tuple(Read(source, recursive) for source in sources), writes=tuple(reached))
+    if name == "mv":
+        moved = tuple(Write(source, "rename") for source in sources)
+        return Rating(Nature.CHANGES, reads=tuple(Read(source) for source in sources), writes=(*moved, *reached))
+    if any(".." in (source.value or "..").split("/") for source in sources):
+        return asking("not_followed", "ln makes a link that leads up, which is not certain to stay inside")
+    linked = tuple(Write(source, "edit") for source in sources)
+    return Rating(Nature.CHANGES, reads=tuple(Read(source, recursive=True) for source in sources), writes=(*linked, *reached))
+
+
+def _within(target: Word, source: Word) -> Word:
+    """Where a source lands when the target is a directory."""
+    name = source.text.rstrip("/").rpartition("/")[2]
+    return Word(source.source, f"{target.text}/{name or '.'}", known=target.known and source.known)
+
+
+def _sed_in_place(words: Sequence[Word], operands: Sequence[Word], by_option: bool) -> Rating:
+    scripts = (
+        [words[index + 1] for index, word in enumerate(words[:-1]) if word.value in ("-e", "--expression")] if by_option else operands[:1]
+    )
+    values = [word.value for word in scripts]
+    if not all(value is not None and is_safe_sed(value) for value in values):
+        return asking("not_followed", "sed is given a script that may write other files or run commands")
+    if any(re.match(r"-[a-zA-Z]*e.", word.text) or word.text.startswith("--expression=") for word in words):
+        return asking("not_followed", "sed is given a script inside an option")
+    return Rating(Nature.CHANGES, writes=tuple(Write(word, "edit") for word in (operands if by_option else operands[1:])))
+
+
+def _awk(words: Sequence[Word]) -> Rating:
+    rest = list(words)
+    while rest and rest[0].text.startswith("-") and rest[0].value != "--":
+        option = rest.pop(0)
+        if option.value in ("-F", "-v") and rest:
+            rest.pop(0)
+        elif not option.text.startswith(("-F", "-v")):
+            return Rating(Nature.OPAQUE, mentions=tuple(rest), lasting=False)
+    program = rest[0].value if rest else None
+    if program is None or not is_plain_awk(program):
+        return asking("interpreter", "awk is given a program that can start commands or write files")
+    return Rating(Nature.OPAQUE, mentions=tuple(rest[1:]), lasting=False)
+
+
+def _dd(words: Sequence[Word]) -> Rating:
+    reads: list[Read] = []
+    writes: list[Write] = []
+    for word in words:
+        name, _, path = word.text.partition("=")
+        if name == "if":
+            reads.append(Read(Word(word.source, path, known=word.known)))
+        elif name == "of":
+            writes.append(Write(Word(word.source, path, known=word.known), "edit"))
+        elif not word.known:
+            return asking("not_followed", "dd is given words that are only known when it runs")
+    return Rating(Nature.CHANGES, reads=tuple(reads), writes=tuple(writes))
+
+
+def _mentions(name: str, words: Sequence[Word]) -> list[Word]:
+    """The words that may be paths: code given to an interpreter is not."""
+    if name not in INTERPRETERS:
+        return list(words)
+    for index, word in enumerate(words):
+        if word.value in CODE_OPTIONS:
+            return [*words[:index], *words[index + 2 :]] if index + 1 < len(words) and words[index + 1].known else list(words)
+        if not word.text.startswith("-"):
+            break
+    return list(words)
+
+
+def _scripts(name: str, words: Sequence[Word]) -> list[Word]:
+    """The file an interpreter runs."""
+    if name not in INTERPRETERS:
+        return []
+    for word in words:
+        if word.value is None or word.value in CODE_OPTIONS:
+            return []
+        if not word.value.startswith("-"):
+            return [word]
+    return []
+
+
+def _pattern(name: str, words: Sequence[Word]) -> str:
+    """The narrow rule for a command: the program for a test runner, program and verb for a builder, else none."""
+    if name in RUNNERS:
+        return f"{name} *"
+    verbs = [word.value or "" for word in words[:2]]
+    if name not in WITH_VERB or not verbs or not _VERB.fullmatch(verbs[0]):
+        return ""
+    if verbs[0] not in ("run", "exec", "x") or name == "make":
+        return f"{name} {verbs[0]} *"
+    return f"{name} {verbs[0]} {verbs[1]} *" if len(verbs) > 1 and _VERB.fullmatch(verbs[1]) else ""
