@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.workspace.test_shell import running
+from tests.support.processes import running, unique_sleep
 from yagent.runtime.clock import SystemClock
 from yagent.workspace.background import BackgroundJobs
 from yagent.workspace.shell import Shell, ShellError, ShellSettings
@@ -46,7 +46,7 @@ async def test_its_input_is_at_its_end(jobs: BackgroundJobs, tmp_path: Path) -> 
 
 
 async def test_a_read_without_waiting_returns_at_once(jobs: BackgroundJobs, tmp_path: Path) -> None:
-    job = await jobs.start("sleep 98711", tmp_path)
+    job = await jobs.start(unique_sleep(), tmp_path)
     read = await jobs.read(job.id)
     assert (read.text, read.job.state) == ("", "running")
 
@@ -60,26 +60,28 @@ async def test_what_was_not_read_in_time_is_counted(jobs: BackgroundJobs, tmp_pa
 
 
 async def test_stopping_ends_the_whole_tree(jobs: BackgroundJobs, tmp_path: Path) -> None:
-    job = await jobs.start("echo up; setsid sleep 98712 & sleep 98712", tmp_path)
+    nap = unique_sleep()
+    job = await jobs.start(f"echo up; setsid {nap} & {nap}", tmp_path)
     await jobs.read(job.id, wait=5)
     stopped = await jobs.stop(job.id)
     assert stopped.job.state == "stopped"
-    assert not running("sleep 98712")
+    assert not running(nap)
     assert (await jobs.stop(job.id)).job.state == "stopped"
 
 
 async def test_the_end_of_the_task_ends_and_names_them(jobs: BackgroundJobs, tmp_path: Path) -> None:
-    await jobs.start("sleep 98713", tmp_path)
+    nap = unique_sleep()
+    await jobs.start(nap, tmp_path)
     done = await jobs.start("true", tmp_path)
     await jobs.read(done.id, wait=5)
-    assert await jobs.end_all() == ("bg1: sleep 98713",)
-    assert not running("sleep 98713")
+    assert await jobs.end_all() == (f"bg1: {nap}",)
+    assert not running(nap)
     assert [job.state for job in jobs.list()] == ["stopped", "exited"]
 
 
 async def test_there_is_a_limit(jobs: BackgroundJobs, tmp_path: Path) -> None:
     for _ in range(2):
-        await jobs.start("sleep 98714", tmp_path)
+        await jobs.start(unique_sleep(), tmp_path)
     with pytest.raises(ShellError, match="2 background commands run already"):
         await jobs.start("true", tmp_path)
 

@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.support.processes import gone, running, unique_sleep
 from yagent.runtime.clock import SystemClock
 from yagent.workspace.process_table import Origin, tree_of
 from yagent.workspace.shell import Shell, ShellError, ShellSettings
@@ -25,12 +26,6 @@ CLOCK = SystemClock()
 async def shell(tmp_path: Path) -> AsyncIterator[Shell]:
     async with Shell(clock=CLOCK, environment=dict(os.environ), temporary=tmp_path / "private") as made:
         yield made
-
-
-def running(mark: str) -> list[str]:
-    """Command lines of living processes that hold a text."""
-    found = subprocess.run(["ps", "-axo", "stat=,args="], capture_output=True, text=True, check=True).stdout.splitlines()
-    return [line for line in found if mark in line and not line.startswith("Z")]
 
 
 async def test_output_streams_are_kept_in_order(shell: Shell, tmp_path: Path) -> None:
@@ -64,19 +59,21 @@ async def test_secrets_are_kept_back_and_named_once(tmp_path: Path) -> None:
 
 
 async def test_a_time_limit_ends_the_command_and_keeps_what_it_said(shell: Shell, tmp_path: Path) -> None:
-    result = await shell.run("echo begun; sleep 98701", tmp_path, timeout=0.3)
+    nap = unique_sleep()
+    result = await shell.run(f"echo begun; {nap}", tmp_path, timeout=0.3)
     assert (result.output, result.timed_out, result.exit_code) == ("begun\n", True, None)
-    assert not running("sleep 98701")
+    assert not running(nap)
 
 
 async def test_a_cancelled_command_leaves_nothing(shell: Shell, tmp_path: Path) -> None:
-    task = asyncio.ensure_future(shell.run("setsid sleep 98702 & sleep 98702", tmp_path))
-    while len(running("sleep 98702")) < 2:
+    nap = unique_sleep()
+    task = asyncio.ensure_future(shell.run(f"setsid {nap} & {nap}", tmp_path))
+    while len(running(nap)) < 2:
         await CLOCK.sleep(0.02)
     task.cancel()
     with pytest.raises(asyncio.CancelledError):
         await task
-    assert not running("sleep 98702")
+    assert not running(nap)
 
 
 async def test_what_comes_late_from_helpers_is_still_heard(shell: Shell, tmp_path: Path) -> None:
@@ -126,7 +123,7 @@ from yagent.workspace.shell import Shell
 
 async def main():
     async with Shell(clock=SystemClock(), environment=dict(os.environ), temporary=Path(sys.argv[1]) / "private") as shell:
-        command = "echo ready; setsid sleep 98703 & sleep 98703"
+        command = f"echo ready; setsid {sys.argv[2]} & {sys.argv[2]}"
         await shell.run(command, Path(sys.argv[1]), on_output=lambda _: print("ready", flush=True))
 
 asyncio.run(main())
@@ -135,32 +132,30 @@ asyncio.run(main())
 
 @pytest.mark.slow
 def test_commands_end_when_we_are_killed(tmp_path: Path) -> None:
-    process = subprocess.Popen([sys.executable, "-c", SCRIPT, str(tmp_path)], stdout=subprocess.PIPE)
+    nap = unique_sleep()
+    process = subprocess.Popen([sys.executable, "-c", SCRIPT, str(tmp_path), nap], stdout=subprocess.PIPE)
     assert process.stdout is not None
     with process, process.stdout:
         assert process.stdout.readline() == b"ready\n"
-        assert running("sleep 98703")
+        assert running(nap)
         process.send_signal(signal.SIGKILL)
         process.wait(10)
-    for _ in range(200):
-        if not running("sleep 98703"):
-            return
-        subprocess.run(["sleep", "0.05"], check=True)
-    pytest.fail("commands outlived the program that started them")
+    assert gone(nap)
 
 
 def test_the_family_of_a_process_is_found_by_group_mark_and_descent(tmp_path: Path) -> None:
+    nap = unique_sleep()
     leader = subprocess.Popen(
-        ["/bin/sh", "-c", "setsid sleep 98704 & sleep 98704 & wait"], start_new_session=True, env={**os.environ, "MARKED": "origin-test"}
+        ["/bin/sh", "-c", f"setsid {nap} & {nap} & wait"], start_new_session=True, env={**os.environ, "MARKED": "origin-test"}
     )
     try:
         commands: list[str] = []
         for _ in range(200):
             commands = [process.command for process in tree_of(Origin(leader.pid, "MARKED=origin-test"))]
-            if commands.count("sleep 98704") == 2:
+            if commands.count(nap) == 2:
                 break
             subprocess.run(["sleep", "0.02"], check=True)
-        assert commands.count("sleep 98704") == 2
+        assert commands.count(nap) == 2
     finally:
         for process in tree_of(Origin(leader.pid, "MARKED=origin-test")):
             os.kill(process.pid, signal.SIGKILL)
