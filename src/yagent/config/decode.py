@@ -2,7 +2,7 @@
 
 import difflib
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from types import MappingProxyType
 from typing import Any, Final, Literal, NoReturn, TypeVar, cast
 
@@ -26,6 +26,7 @@ from yagent.config.schema import (
     declared_in,
 )
 from yagent.config.switches import concurrency_enabled
+from yagent.records import dataclass
 
 Section = TypeVar("Section")
 Table = Mapping[str, object]
@@ -44,7 +45,7 @@ class Source:
         return self.detail or self.kind
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True)
 class Decoded:
     """`sources` holds the keys that something set; a key that is not in it has its default."""
 

@@ -8,8 +8,9 @@ import json
 import re
 import tomllib
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from typing import Any, Final
+
+from yagent.records import dataclass
 
 _NAME: Final = r"""(?:[A-Za-z0-9_-]+|"(?:[^"\\\n]|\\.)*"|'[^'\n]*')"""
 _DOTTED: Final = rf"{_NAME}(?:[ \t]*\.[ \t]*{_NAME})*"

@@ -5,13 +5,13 @@
 
 import tomllib
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final, NoReturn
 
 from yagent.config.document import Expression, expressions, show_path, split_lines
 from yagent.config.load import parse, read_text
 from yagent.config.problems import ConfigError, EditRefused
+from yagent.records import dataclass
 from yagent.runtime.atomic import locked, make_private_directory, write_bytes
 from yagent.runtime.clock import Clock
 from yagent.runtime.supervise import in_thread

@@ -8,7 +8,7 @@ import shlex
 import stat
 import tomllib
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final
 
@@ -16,6 +16,7 @@ from yagent.config.decode import Decoded, Source, decode
 from yagent.config.document import expressions, split_lines
 from yagent.config.problems import ConfigError, Notice
 from yagent.config.schema import Config
+from yagent.records import dataclass
 from yagent.runtime.paths import DataHome
 
 LARGEST_FILE: Final = 1_000_000
@@ -23,7 +24,7 @@ _POSITION: Final = r"\s*\(at (?:line (\d+), column (\d+)|end of document)\)$"
 _DEFAULT_SOURCE: Final = Source("default")
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True)
 class Loaded:
     """What was read. `path` is the file that holds (or would hold) the configuration, None when there is no place for one.
 

@@ -1,9 +1,9 @@
 """What can be wrong with a configuration: an error that stops, and a notice that is shown and does not."""
 
-from dataclasses import dataclass
 from typing import ClassVar
 
 from yagent.errors import YagentError
+from yagent.records import dataclass
 
 
 class ConfigError(YagentError):

@@ -5,7 +5,7 @@ A key belongs to one provider and goes to that provider's endpoint only (case H-
 
 import difflib
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import Final, NoReturn
 from urllib.parse import urlsplit
 
@@ -15,6 +15,7 @@ from yagent.config.problems import ConfigError, NoProvider, Notice
 from yagent.config.schema import API_FORMATS, Config, ProviderSection
 from yagent.config.secret import SecretText, clean_key, is_placeholder
 from yagent.config.vendors import VENDORS, Vendor, ollama_url, origin_of, vendor_at, vendor_named
+from yagent.records import dataclass
 
 BASE_URL: Final = "YAGENT_BASE_URL"
 API_KEY: Final = "YAGENT_API_KEY"
@@ -42,7 +43,7 @@ class ProviderOptions:
     model: str | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ProviderChoice:
     """One endpoint with everything needed to talk to it.
 
@@ -75,7 +76,7 @@ class ProviderChoice:
         return f"{parts.hostname}:{parts.port}" if parts.port else parts.hostname or ""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True)
 class Resolution:
     """Who is answered by which endpoint. `notices` say what was chosen without being asked for, and what was set aside."""
 

@@ -5,13 +5,14 @@ Only keys with a consumer are here (B-10). Durations are seconds; None is "off",
 """
 
 from collections.abc import Mapping
-from dataclasses import Field, dataclass, field, fields
+from dataclasses import Field, field, fields
 from types import MappingProxyType
 from typing import Any, Final, TypeVar
 
 from yagent.config import values
 from yagent.config.secret import SecretText, is_placeholder
 from yagent.config.values import Kind
+from yagent.records import dataclass
 
 Value = TypeVar("Value")
 

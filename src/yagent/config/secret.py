@@ -2,10 +2,10 @@
 
 import re
 import unicodedata
-from dataclasses import dataclass
 from typing import Final, NoReturn
 
 from yagent.config.problems import ConfigError, Notice
+from yagent.records import dataclass
 
 _PLACEHOLDER: Final = r"""(?ixs)
         (your|insert|enter|paste|put|replace)[-_ .].*    # your-key-here

@@ -3,11 +3,11 @@
 import math
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Final, Generic, TypeVar
 from urllib.parse import urlsplit
 
 from yagent.config.secret import SecretText
+from yagent.records import dataclass
 
 Value = TypeVar("Value")
 

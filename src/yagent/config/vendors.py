@@ -4,9 +4,10 @@ Each row is data: nothing elsewhere asks for a vendor by name. Default models ar
 was at `MODELS_AS_OF`; a user's own choice always wins.
 """
 
-from dataclasses import dataclass
 from typing import Final
 from urllib.parse import urlsplit
+
+from yagent.records import dataclass
 
 MODELS_AS_OF: Final = "2026-05"
 

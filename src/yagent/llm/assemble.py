@@ -2,13 +2,13 @@
 
 import hashlib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from yagent.llm import json_text
 from yagent.llm.engine import Completed, Finish
 from yagent.llm.tool_names import ToolNames
 from yagent.protocol.messages import JsonObject, Message, Part, Text, ToolCall, Usage
+from yagent.records import dataclass
 
 NOTHING_RETURNED = "The model returned nothing: no words and no tool call."
 

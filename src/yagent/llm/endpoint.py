@@ -2,8 +2,10 @@
 
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from urllib.parse import urlsplit, urlunsplit
+
+from yagent.records import dataclass
 
 _CALLS = ("/chat/completions", "/completions", "/responses", "/messages/count_tokens", "/messages", "/models")
 _VERSION = re.compile(r"/v\d+[a-z\d]*$")

@@ -14,11 +14,11 @@ to the request before. One dialogue is one epoch (decisions, "Conversation and c
 """
 
 from collections.abc import AsyncGenerator
-from dataclasses import dataclass
 from typing import ClassVar, Literal, Protocol, TypeAlias
 
 from yagent.errors import YagentError
 from yagent.protocol.messages import Message, ModelIdentity, ToolDeclaration, Usage
+from yagent.records import dataclass
 
 Finish: TypeAlias = Literal["stop", "tool_calls", "length", "pause", "refusal", "content_filter", "unknown"]
 

@@ -4,7 +4,7 @@ import logging
 import random
 from collections.abc import AsyncGenerator, Callable
 from contextlib import aclosing
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from yagent.llm.dialects.port import Decoder, Dialect, Encoder, RejectedRequest, WireModel
 from yagent.llm.endpoint import Endpoint
@@ -23,6 +23,7 @@ from yagent.llm.retry import RetrySettings, judge
 from yagent.llm.sse import SseParser
 from yagent.llm.transport.http import HttpClients, HttpReply, HttpRequest
 from yagent.protocol.messages import Message, ModelIdentity
+from yagent.records import dataclass
 from yagent.runtime.clock import Clock, Deadline
 
 logger = logging.getLogger(__name__)

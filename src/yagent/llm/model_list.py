@@ -2,7 +2,6 @@
 
 import json
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from typing import Any
 from urllib.parse import quote
 
@@ -11,6 +10,7 @@ from yagent.llm.endpoint import Endpoint
 from yagent.llm.engine import ModelConfigurationError, TransientModelError
 from yagent.llm.quirks import Quirks
 from yagent.llm.transport.http import HttpClients, HttpRequest
+from yagent.records import dataclass
 from yagent.runtime.clock import Clock
 
 LIST_BYTES = 8 * 1024 * 1024

@@ -2,10 +2,10 @@
 
 import re
 from collections.abc import AsyncGenerator, Iterator
-from dataclasses import dataclass
 
 from yagent.llm.engine import Completed, ReasoningDelta, Sent, StreamEvent, TextDelta
 from yagent.protocol.messages import Reasoning, Text
+from yagent.records import dataclass
 from yagent.runtime.clock import Clock
 
 _WORD = re.compile(r"\s*\S{1,24}|\s+$")

@@ -1,8 +1,10 @@
 """How model families differ on the wire: what may differ, and how a row is found. The rows themselves are in `quirks_table`."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any, Literal, TypeAlias
+
+from yagent.records import dataclass
 
 ReasoningReplay: TypeAlias = Literal["never", "with_calls", "always"]
 Fields: TypeAlias = Mapping[str, Any]

@@ -6,9 +6,10 @@ its row was written. What a row gets wrong is corrected by the server's own comp
 """
 
 import re
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from yagent.llm.quirks import CallIdRule, EffortRule, Quirks
+from yagent.records import dataclass
 
 _NOTHING: frozenset[str] = frozenset()
 _PLAIN_EFFORT = EffortRule(verbatim="reasoning_effort")

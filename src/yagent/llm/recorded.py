@@ -9,13 +9,13 @@ Nothing is pretended: a tool result that differs is reported as a `Divergence`, 
 
 import re
 from collections.abc import AsyncGenerator, Callable, Sequence
-from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
 from yagent.llm.engine import CallOptions, Completed, Finish, Head, ModelGaveUp, StreamEvent
 from yagent.llm.playback import Playback
 from yagent.llm.scripted import UnknownAgent, agent_of, task_of
 from yagent.protocol.messages import Message, ModelIdentity, ToolResult, Usage
+from yagent.records import dataclass
 
 _EXCERPT = 200
 _LEAD = 40

@@ -6,10 +6,10 @@ Waits are stretched by up to a quarter at random, so that parallel agents do not
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import NamedTuple
 
 from yagent.llm.engine import ModelError, RateLimited, TransientModelError
+from yagent.records import dataclass
 
 _STRETCH = 0.25
 

@@ -11,12 +11,12 @@ agents run side by side, and two of one kind differ by their task.
 
 import inspect
 from collections.abc import AsyncGenerator, Awaitable, Callable
-from dataclasses import dataclass
 from typing import TypeAlias
 
 from yagent.llm.engine import CallOptions, Completed, Finish, Head, ModelGaveUp, StreamEvent
 from yagent.llm.playback import Playback
 from yagent.protocol.messages import Message, ModelIdentity, Part, Reasoning, Text, ToolCall, ToolResult, Usage
+from yagent.records import dataclass
 
 
 class UnknownAgent(ModelGaveUp):

@@ -4,9 +4,8 @@ Bytes may be cut anywhere, also inside a character or between CR and LF. Lines e
 comments; a field may lack the space after its colon; blank data yields no event.
 """
 
-from dataclasses import dataclass
-
 from yagent.llm.engine import ModelGaveUp
+from yagent.records import dataclass
 
 MAX_EVENT_BYTES = 64 * 1024 * 1024
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"

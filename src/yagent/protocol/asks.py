@@ -3,10 +3,10 @@
 An ask travels as the event `user_help_needed`, its answer as the op `AnswerAsk`; both are matched by the ask's id.
 """
 
-from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
 from yagent.protocol.ids import AgentIdentity, AskId
+from yagent.records import dataclass
 
 AskKind: TypeAlias = Literal["approval", "confirm", "select", "input"]
 Scope: TypeAlias = Literal["once", "session", "project"]

@@ -1,13 +1,13 @@
 """The port front ends see. They would work the same against another process: everything that crosses it is frozen data."""
 
 from collections.abc import AsyncIterator
-from dataclasses import dataclass
 from typing import Any, Protocol, TypeAlias
 
 from yagent.protocol.events import Event
 from yagent.protocol.ids import SessionId
 from yagent.protocol.ops import Op
 from yagent.protocol.result import TaskResult
+from yagent.records import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,7 +1,8 @@
 """What an agent hands over when it is done."""
 
-from dataclasses import dataclass
 from typing import Literal, TypeAlias
+
+from yagent.records import dataclass
 
 HandoffStatus: TypeAlias = Literal["ok", "partial", "error"]
 

@@ -1,7 +1,8 @@
 """Identities. All are opaque strings; the aliases say which noun is meant."""
 
-from dataclasses import dataclass
 from typing import TypeAlias
+
+from yagent.records import dataclass
 
 SessionId: TypeAlias = str
 TaskId: TypeAlias = str

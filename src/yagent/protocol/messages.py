@@ -6,8 +6,10 @@ call) travels in `opaque`/`extra` and is replayed only to the `origin` it came f
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any, Literal, TypeAlias
+
+from yagent.records import dataclass
 
 JsonObject: TypeAlias = Mapping[str, Any]
 Role: TypeAlias = Literal["system", "user", "assistant", "tool"]

@@ -1,10 +1,10 @@
 """What a front end can ask of a session. Commands are data, so the client port stays at four methods."""
 
-from dataclasses import dataclass
 from typing import TypeAlias
 
 from yagent.protocol.asks import Answer
 from yagent.protocol.ids import AskId, TaskId
+from yagent.records import dataclass
 
 
 @dataclass(frozen=True, slots=True)

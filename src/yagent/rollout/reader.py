@@ -6,10 +6,11 @@ A line that is not a record (torn by a crash, damaged, of a later version) is sk
 import heapq
 import json
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from typing import BinaryIO
 
+from yagent.records import dataclass
 from yagent.rollout.records import VERSION, Entry, EventMessage, ResponseItem, SessionMeta, from_payload
 
 LINE_LIMIT = 64 * 1024 * 1024  # bytes; a longer line is damage, not a record

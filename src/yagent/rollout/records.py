@@ -7,12 +7,13 @@ records of parallel delegations have one order. The types are the specification'
 
 import json
 from collections.abc import Mapping
-from dataclasses import MISSING, dataclass, field, fields
+from dataclasses import MISSING, field, fields
 from functools import cache
 from types import UnionType
 from typing import Any, ClassVar, Literal, TypeAlias, TypeVar, Union, cast, get_args, get_origin, get_type_hints
 
 from yagent.protocol.messages import Message, Part, Reasoning, Role, Text, ToolCall, ToolResult, Usage
+from yagent.records import dataclass
 
 VERSION = 1
 

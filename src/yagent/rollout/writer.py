@@ -11,11 +11,11 @@ import logging
 import os
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
 
 from yagent.errors import YagentError
 from yagent.protocol.ids import AgentIdentity
+from yagent.records import dataclass
 from yagent.rollout.records import EventMessage, Record, SessionMeta, encode
 from yagent.runtime.clock import Clock
 from yagent.runtime.supervise import Domain, DomainClosedError, in_thread, shielded

@@ -7,9 +7,11 @@ from __future__ import annotations
 
 import asyncio
 import time
-from dataclasses import dataclass, field
+from dataclasses import field
 from datetime import UTC, datetime
 from typing import Protocol
+
+from yagent.records import dataclass
 
 
 class Clock(Protocol):

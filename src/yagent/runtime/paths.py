@@ -7,9 +7,10 @@ import os
 import re
 import tempfile
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Self
+
+from yagent.records import dataclass
 
 NAME_BYTES = 80
 UNUSABLE = Path(os.devnull) / "yagent"  # absolute, and every use of it fails

@@ -16,8 +16,9 @@ lists) is understood and normalised.
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Literal, TypeAlias
+
+from yagent.records import dataclass
 
 PlanState: TypeAlias = Literal["done", "current", "pending"]
 

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import asyncio
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from pathlib import Path
 from types import TracebackType
 from typing import Literal, Self
 
+from yagent.records import dataclass
 from yagent.runtime import supervise
 from yagent.runtime.clock import Clock
 from yagent.workspace.output import CappedLog, readable

@@ -13,9 +13,9 @@ import stat
 import sys
 from collections import deque
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Any, BinaryIO
 
+from yagent.records import dataclass
 from yagent.workspace.ignore import IgnoreRules, Rule, rule_of
 
 _SNIFFED = 65_536

@@ -5,11 +5,12 @@ from __future__ import annotations
 import os
 import stat
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from hashlib import sha256
 from pathlib import Path
 from typing import Literal
 
+from yagent.records import dataclass
 from yagent.runtime import supervise
 from yagent.workspace.git import Git, reason
 

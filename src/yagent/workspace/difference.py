@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Iterator
-from dataclasses import dataclass
 
+from yagent.records import dataclass
 from yagent.workspace.encoding import newline_style
 
 CONTEXT = 3

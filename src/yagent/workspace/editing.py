@@ -8,9 +8,9 @@ from __future__ import annotations
 import difflib
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
+from yagent.records import dataclass
 from yagent.runtime import supervise
 from yagent.workspace.difference import difference
 from yagent.workspace.encoding import Document, EncodingError

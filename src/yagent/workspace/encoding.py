@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import codecs
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Literal
 
 from yagent.errors import YagentError
+from yagent.records import dataclass
 from yagent.workspace.legacy_encoding import guess
 
 Newline = Literal["lf", "crlf", "cr", "mixed", "none"]

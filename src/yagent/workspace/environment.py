@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
+
+from yagent.records import dataclass
 
 _SECRET_NAME = re.compile(
     r"(?:^|_)(?:API_?KEYS?|ACCESS_?KEY(?:_ID)?|SECRETS?|SECRET_?KEY|PRIVATE_?KEY|TOKENS?|PASSW(?:OR)?D|PASSPHRASE|PASS|PWD|CREDENTIALS?|PAT)(?:_|$)"

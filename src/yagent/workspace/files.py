@@ -10,9 +10,10 @@ import os
 import stat
 import sys
 import threading
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 
+from yagent.records import dataclass
 from yagent.runtime import atomic, supervise
 from yagent.workspace.difference import Difference, difference
 from yagent.workspace.encoding import UTF8, Document, Encoding, newline_style

@@ -9,9 +9,9 @@ from __future__ import annotations
 import os
 import shutil
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 
+from yagent.records import dataclass
 from yagent.runtime import supervise
 from yagent.runtime.clock import Clock
 from yagent.workspace.processes import Captured, ProcessError, Program, capture

@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import os
 import re
-from dataclasses import dataclass
 from functools import lru_cache
+
+from yagent.records import dataclass
 
 IGNORE_FILES = (".gitignore", ".ignore", ".rgignore")
 _FILE_LIMIT = 1_000_000

@@ -6,8 +6,10 @@ import hashlib
 import threading
 import zlib
 from collections import OrderedDict
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
+
+from yagent.records import dataclass
 
 PACKED_FILE_LIMIT = 1_000_000
 

@@ -8,8 +8,10 @@ import os
 import re
 from collections import Counter
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
+
+from yagent.records import dataclass
 
 LINE_WINDOW = 300
 RECORD_LIMIT = 16_000_000

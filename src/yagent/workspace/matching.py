@@ -8,8 +8,8 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 from collections.abc import Iterator
-from dataclasses import dataclass
 
+from yagent.records import dataclass
 from yagent.workspace.encoding import newline_style
 
 MANY = 1000

@@ -10,10 +10,11 @@ import os
 import re
 import stat
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 
 from yagent.errors import YagentError
+from yagent.records import dataclass
 from yagent.runtime import supervise
 from yagent.workspace.encoding import SAMPLE, Document, Newline, newline_style, recognise
 from yagent.workspace.ledger import FileLedger, digest_of

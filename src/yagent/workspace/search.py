@@ -7,10 +7,11 @@ import os
 import shutil
 import sys
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, field, replace
 from pathlib import Path
 
 from yagent.errors import YagentError
+from yagent.records import dataclass
 from yagent.runtime import supervise
 from yagent.runtime.clock import Clock
 from yagent.workspace.builtin_search import Options

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 
+from yagent.records import dataclass
 from yagent.runtime import supervise
 from yagent.workspace.ignore import IgnoreRules
 from yagent.workspace.reading import FileError, ascii_name, explain, kind_of

@@ -1,11 +1,11 @@
 """What goes down with a delegation and what comes back up."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
 from yagent.agents.loop.result import RunResult, render_handoff
 from yagent.protocol.ids import AgentIdentity
 from yagent.protocol.stop import StopReason
+from yagent.records import dataclass
 
 MAX_REFERENCES = 10
 

@@ -1,7 +1,6 @@
 """Runs a role for another agent: queue, start, carry out, hand over."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Protocol
 
 from yagent.agents.delegation.handover import References, render, resolve
@@ -17,6 +16,7 @@ from yagent.protocol.ids import AgentIdentity
 from yagent.protocol.messages import Message
 from yagent.protocol.result import DelegationAccount
 from yagent.protocol.stop import StopReason
+from yagent.records import dataclass
 from yagent.tools.spec import CallContext, DelegationRequest, Output, Scope
 
 MAX_DEPTH = 4

@@ -4,9 +4,9 @@ It goes into the first user message, so that the system prompt is the same for e
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from yagent.protocol.messages import Message
+from yagent.records import dataclass
 
 DOCUMENTS = ("YAGENT.md", "CLAUDE.md", "AGENTS.md")  # of the workspace root only (F-04)
 DOCUMENT_LIMIT = 24_000  # bytes of all documents together

@@ -1,11 +1,11 @@
 """What one run works within: its record, its timers, its voice, and what the whole task shares."""
 
-from dataclasses import dataclass
 from typing import TypeAlias
 
 from yagent.agents.loop.recorder import Recorder
 from yagent.agents.loop.task import TaskAccount
 from yagent.protocol.events import Event, Payload
+from yagent.records import dataclass
 from yagent.runtime.activity import Activity
 from yagent.runtime.bus import Publisher
 from yagent.runtime.clock import Clock

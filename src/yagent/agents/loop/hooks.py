@@ -1,9 +1,9 @@
 """What differs from agent to agent inside the one loop, as plain callables."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 
 from yagent.protocol.messages import Message
+from yagent.records import dataclass
 from yagent.thoughts.grammar import Thought
 
 

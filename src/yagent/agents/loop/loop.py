@@ -6,7 +6,6 @@ request (architecture, "Write ahead"). However a batch ends, each call has exact
 
 import logging
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from yagent.agents.loop.act import Act
 from yagent.agents.loop.conversation import Conversation
@@ -23,6 +22,7 @@ from yagent.protocol.events import ThinklinkEntry
 from yagent.protocol.events.shared import PlanItem
 from yagent.protocol.messages import Message, ToolCall, ToolResult, result_message, user_message
 from yagent.protocol.stop import StopReason
+from yagent.records import dataclass
 from yagent.rollout.records import EventMessage
 from yagent.thoughts import grammar
 from yagent.tools.spec import Exit, Output

@@ -1,10 +1,9 @@
 """What one run of one agent came to."""
 
-from dataclasses import dataclass
-
 from yagent.errors import YagentError
 from yagent.protocol.handoff import Handoff
 from yagent.protocol.stop import EXIT_CODES, SUCCESS, StopReason
+from yagent.records import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,6 +1,6 @@
 """What a role is: data. The Director is one of them."""
 
-from dataclasses import dataclass
+from yagent.records import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,7 +2,6 @@
 
 from collections.abc import AsyncIterator, Callable
 from contextlib import aclosing
-from dataclasses import dataclass
 
 from yagent.agents.loop.frame import EventPublisher, Frame
 from yagent.llm.engine import (
@@ -28,6 +27,7 @@ from yagent.protocol.events import (
     Thinking,
 )
 from yagent.protocol.messages import ModelIdentity, Usage
+from yagent.records import dataclass
 
 BACKOFF_CAP = 30.0  # seconds (E-18)
 PAUSES = 8  # how often in a row a provider may interrupt its own turn and ask to go on

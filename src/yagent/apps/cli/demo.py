@@ -9,7 +9,6 @@ import os
 import shutil
 import sys
 import tempfile
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
@@ -17,6 +16,7 @@ import typer
 
 from yagent.apps.cli.one_shot import OneShot, run_one_shot
 from yagent.apps.cli.progress import write_to_standard_error
+from yagent.records import dataclass
 from yagent.runtime.clock import SystemClock
 from yagent.session.build import open_session
 from yagent.session.demonstration import Demonstration

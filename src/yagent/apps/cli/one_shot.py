@@ -5,7 +5,6 @@ import os
 import signal
 from collections.abc import AsyncIterator, Callable
 from contextlib import AsyncExitStack
-from dataclasses import dataclass
 from typing import Literal, Protocol, TypeAlias
 
 from yagent.apps.cli import outcome
@@ -20,6 +19,7 @@ from yagent.protocol.ids import AgentIdentity
 from yagent.protocol.ops import AnswerAsk, Shutdown, StartTask, StopTask
 from yagent.protocol.result import TaskResult
 from yagent.protocol.stop import INTERRUPTED, PIPE_CLOSED, TERMINATED, strongest
+from yagent.records import dataclass
 from yagent.runtime.supervise import Domain
 
 OutputFormat: TypeAlias = Literal["text", "json", "stream-json"]

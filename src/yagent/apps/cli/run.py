@@ -2,7 +2,6 @@
 
 import asyncio
 import os
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -12,6 +11,7 @@ from yagent.apps.cli.one_shot import OneShot, run_one_shot
 from yagent.apps.cli.standard_input import PromptError, read_prompt
 from yagent.apps.cli.terminal_asks import open_terminal
 from yagent.config.values import duration_seconds
+from yagent.records import dataclass
 from yagent.runtime.clock import SystemClock
 from yagent.session.build import open_session
 from yagent.session.request import RunFlags, SessionRequest

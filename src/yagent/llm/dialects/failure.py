@@ -2,13 +2,13 @@
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from email.utils import parsedate_to_datetime
 from typing import Any
 
 from yagent.llm import json_text
 from yagent.llm.dialects.port import RejectedRequest, Rejection
 from yagent.llm.engine import ContextTooLong, ModelConfigurationError, ModelError, ModelGaveUp, RateLimited, TransientModelError
+from yagent.records import dataclass
 
 DETAIL_LIMIT = 600  # characters of the provider's own text
 _DEPTH = 6

@@ -12,13 +12,14 @@ event. The usual course of an attempt:
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Protocol, TypeAlias
 
 from yagent.llm.engine import CallOptions, Completed, Head, ModelConfigurationError, ModelError, ReasoningDelta, TextDelta
 from yagent.llm.quirks import Quirks, ReasoningReplay
 from yagent.llm.sse import SseEvent
 from yagent.protocol.messages import Message, ModelIdentity
+from yagent.records import dataclass
 
 Delta: TypeAlias = TextDelta | ReasoningDelta
 
