@@ -1,11 +1,11 @@
 """What a task comes to: the answer and an honest account of how it ended."""
 
-from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
 from yagent.protocol.ids import SessionId
 from yagent.protocol.messages import Usage
 from yagent.protocol.stop import StopReason
+from yagent.records import dataclass
 
 Verification: TypeAlias = Literal["verified", "unverified", "stale", "none"]
 
@@ -33,7 +33,7 @@ class DelegationAccount:
 
 @dataclass(frozen=True, slots=True)
 class DeniedAccount:
-    """One approval that was refused, and by whom (`user` or `nobody`)."""
+    """One call that was refused, and by whom: `user`, `nobody` (none could be asked), `rules`, or `cancelled` while it was asked."""
 
     agent: str
     tool: str

@@ -21,7 +21,7 @@ from yagent.config.providers import ProviderOptions, Resolution, resolve
 from yagent.config.schema import Config
 from yagent.errors import YagentError
 from yagent.prompts.text import Prompts
-from yagent.protocol.events import Event, ModelInfo, SessionStarted, WarningIssued
+from yagent.protocol.events import Event, ModelInfo, Payload, SessionStarted, WarningIssued
 from yagent.protocol.ids import AgentIdentity, SessionId
 from yagent.protocol.stop import USAGE
 from yagent.records import dataclass
@@ -39,6 +39,7 @@ from yagent.session.project import Surroundings
 from yagent.session.request import SessionRequest
 from yagent.session.session import Session
 from yagent.session.settings import mode, permission_settings, run_settings, secret_texts, shell_settings, task_settings
+from yagent.session.subscribers import attach_logs
 from yagent.session.tasks import TaskRunner
 from yagent.session.voice import CurrentTask, session_publisher
 from yagent.session.workshop import Workshop
@@ -175,8 +176,8 @@ class _Parts:
         )
         surroundings = Surroundings(request.workspace, Git(clock, request.environ), clock, can_ask=settings.offers_asks)
         tasks = TaskRunner(shop, permissions, surroundings, task_settings(config, request.flags), current=task, start_warnings=warnings)
-        self._tell(shop, warnings)
-        return Session(shop, tasks, bus, partial(list_sessions, rollouts)), tasks.close
+        attach_logs(bus, self.domain)
+        return Session(shop, tasks, bus, partial(list_sessions, rollouts), opening=self._opening(shop, warnings)), tasks.close
 
     def _recorder(self, directory: Path, session: SessionId) -> Callable[[AgentIdentity], Recorder]:
         if self.home.problem is not None:
@@ -184,18 +185,17 @@ class _Parts:
         started = f"{self.clock.wall():%Y%m%d-%H%M%S}"
         return SessionLog(directory, session, started, Numbers(), self.clock, self.domain, make_private_directory).open
 
-    def _tell(self, shop: Workshop, warnings: Sequence[str]) -> None:
+    def _opening(self, shop: Workshop, warnings: Sequence[str]) -> list[Payload]:
+        """What a front end is told first: the session, its models, and what the start had to warn of."""
         identity = shop.engine("director", None).identity
-        shop.publisher.publish(
+        models = dict.fromkeys(shop.engine(role, None).identity for role in shop.roster)
+        return [
             SessionStarted(
                 session_id=shop.session, workspace=str(shop.workspace), version=VERSION, model=identity.model, provider=identity.provider
-            )
-        )
-        models = dict.fromkeys(shop.engine(role, None).identity for role in shop.roster)
-        for each in models:
-            shop.publisher.publish(ModelInfo(model=each.model, provider=each.provider, context_window=each.context_window, fallback=False))
-        for warning in warnings:
-            shop.publisher.publish(WarningIssued(code="start", text=warning))
+            ),
+            *(ModelInfo(model=each.model, provider=each.provider, context_window=each.context_window, fallback=False) for each in models),
+            *(WarningIssued(code="start", text=warning) for warning in warnings),
+        ]
 
 
 def _registry(config: Config, prompts: Prompts, searcher: Searcher) -> Registry:

@@ -6,7 +6,7 @@ from typing import Any, ClassVar
 
 from yagent.errors import YagentError
 from yagent.protocol.client import ListSessions, Question, Snapshot
-from yagent.protocol.events import Event
+from yagent.protocol.events import Event, Payload
 from yagent.protocol.ops import AnswerAsk, Op, Shutdown, StartTask, StopTask
 from yagent.protocol.result import TaskResult
 from yagent.protocol.stop import USAGE
@@ -27,9 +27,16 @@ class Session:
     """The in-process `Client`. Made by `open_session`, which also closes it."""
 
     def __init__(
-        self, shop: Workshop, tasks: TaskRunner, bus: Bus[Event], list_sessions: Callable[[int], Sequence[SessionSummary]]
+        self,
+        shop: Workshop,
+        tasks: TaskRunner,
+        bus: Bus[Event],
+        list_sessions: Callable[[int], Sequence[SessionSummary]],
+        *,
+        opening: Sequence[Payload],
     ) -> None:
         self._shop = shop
+        self._opening = list(opening)  # what happened before anybody could listen; told with the first task
         self._tasks = tasks
         self._bus = bus
         self._list_sessions = list_sessions
@@ -72,6 +79,8 @@ class Session:
     async def _start(self, op: StartTask) -> TaskResult:
         if self._running is not None and not self._running.done():
             raise TaskRefused("A task is running in this session already. Wait for it, steer it, or stop it first.")
+        while self._opening:
+            self._shop.publisher.publish(self._opening.pop(0))
         self._running = self._shop.domain.go("task", self._tasks.run(op.prompt))
         try:
             return await self._running

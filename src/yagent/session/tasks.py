@@ -13,7 +13,7 @@ from yagent.agents.loop.stop import Panic, classify
 from yagent.agents.loop.task import TaskAccount, TaskLimits
 from yagent.agents.roles.roster import DIRECTOR
 from yagent.errors import YagentError
-from yagent.protocol.events import CommitContextLoaded, ContextLoaded, ConversationError, ConversationResult, TaskStarted
+from yagent.protocol.events import CommitContextLoaded, ContextLoaded, ConversationError, ConversationResult, TaskStarted, WarningIssued
 from yagent.protocol.ids import AgentIdentity
 from yagent.protocol.messages import user_message
 from yagent.protocol.result import TaskResult
@@ -72,8 +72,12 @@ class TaskRunner:
     async def run(self, prompt: str) -> TaskResult:
         """Carry out a task to its end, whatever that is."""
         self._count += 1
-        account = TaskAccount(TaskLimits(self._settings.max_cost), warnings=list(self._start_warnings))
         publisher = self._shop.publisher
+        account = TaskAccount(
+            TaskLimits(self._settings.max_cost),
+            warnings=list(self._start_warnings),
+            told=lambda text: publisher.publish(WarningIssued(code="task", text=text)),
+        )
         self._current.id = f"{self._shop.session}-{self._count}"
         publisher.publish(TaskStarted(task_id=self._current.id, text=prompt))
         before = await self._state_before()
@@ -143,6 +147,8 @@ class TaskRunner:
         return RunResult(StopReason.PANIC, "", 0, error=Panic(f"The task stopped on an unexpected {type(error).__name__}: {error}."))
 
     async def _given_account(self, result: RunResult, account: TaskAccount, before: WorkspaceState) -> TaskResult:
+        for remark in result.notes:
+            account.warn(remark)
         codes = [result.exit_code]
         if any(denied.answered_by == "nobody" for denied in account.denials):
             codes.append(DENIED)
@@ -160,7 +166,7 @@ class TaskRunner:
             files_changed=changes,
             delegations=tuple(account.delegations),
             denied=tuple(account.denials),
-            warnings=(*account.warnings, *result.notes),
+            warnings=tuple(account.warnings),
             error=str(result.error) if result.error is not None else "",
         )
 

@@ -1,11 +1,13 @@
 """What a whole task has used and may use: one account for the Director and everything below it."""
 
-from dataclasses import dataclass, field
+from collections.abc import Callable
+from dataclasses import field
 
 from yagent.agents.loop.stop import LimitReached
 from yagent.protocol.messages import ModelIdentity, Usage
 from yagent.protocol.result import DelegationAccount, DeniedAccount
 from yagent.protocol.stop import StopReason
+from yagent.records import dataclass
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,11 +30,13 @@ class TaskAccount:
     delegations: list[DelegationAccount] = field(default_factory=list)
     results: dict[str, str] = field(default_factory=dict)  # role -> rendered result of its latest delegation
     warnings: list[str] = field(default_factory=list)
+    told: Callable[[str], None] = lambda text: None  # hears of each new warning
 
     def warn(self, text: str) -> None:
         """Keep a warning for the account of the task, once."""
         if text not in self.warnings:
             self.warnings.append(text)
+            self.told(text)
 
     def charge(self, identity: ModelIdentity, usage: Usage | None) -> float | None:
         """Add one call; returns its cost, None when unknown."""

@@ -57,10 +57,11 @@ def account(result: TaskResult, *, quiet: bool = False) -> list[str]:
     elif result.stop_reason not in (StopReason.AGENT_EXIT, StopReason.PLAIN_TEXT) and not quiet:
         lines.append(f"yagent: the task ended early ({result.stop_reason.value}).")
     if quiet:
-        return lines
-    lines += [f"yagent: denied: {denied.tool} {denied.subject} ({_whose(denied.answered_by)})" for denied in result.denied]
-    return [visible(line) for line in [*lines, *(f"yagent: {warning}" for warning in result.warnings)]]
+        return [visible(line) for line in lines]
+    lines += [
+        f"yagent: denied: {denied.tool} {denied.subject} ({_WHOSE.get(denied.answered_by, denied.answered_by)})" for denied in result.denied
+    ]
+    return [visible(line) for line in lines]
 
 
-def _whose(answered_by: str) -> str:
-    return "by you" if answered_by == "user" else "nobody could be asked; see --allow and -y"
+_WHOSE = {"user": "by you", "nobody": "nobody could be asked; see --allow and -y", "rules": "by a rule", "cancelled": "stopped meanwhile"}
