@@ -87,7 +87,7 @@ class CommandJudge:
         for inner in command.inner:
             self.judge(inner, mode, collected)
         if not command.transparent:
-            collected.findings.append(self._own(command, mode, collected))
+            collected.findings += self._own(command, mode, collected)
 
     def _restricted(self, command: Command) -> Finding | None:
         """Deny and ask rules are tried on the words as they are, with the program's directory and git's options taken away."""
@@ -119,7 +119,7 @@ class CommandJudge:
                 )
         return None
 
-    def _own(self, command: Command, mode: Mode, collected: Collected) -> Finding:
+    def _own(self, command: Command, mode: Mode, collected: Collected) -> list[Finding]:
         words = self.operands.settled(command.words[1:], command.directories)
         if command.more_words:
             words = (*words, Word("", "", known=False, splits=True))
@@ -132,9 +132,9 @@ class CommandJudge:
             effects = effects.stricter(self.operands.write(write.word, write.change, command.directories, mode))
         for word in (*rating.mentions, *rating.runs):
             effects = effects.stricter(self.operands.mention(word, command.directories, mode))
-        if effects.decision is Decision.DENY:
-            return effects
-        return self._by_nature(command, rating, mode, effects)
+        by_nature = self._by_nature(command, rating, mode, effects)
+        inside_edit = effects.reason is not None and effects.reason.code == "edit"
+        return [effects, by_nature] if effects.decision is not Decision.ALLOW and not inside_edit else [by_nature]
 
     def _by_nature(self, command: Command, rating: Rating, mode: Mode, effects: Finding) -> Finding:
         rule = _rule(command, rating)
@@ -198,7 +198,7 @@ class CommandJudge:
         if all(location.inside or self._named_inside(location.named) for location in locations):
             rating = rate_install(name, words, lambda _: True) or rate_acting(name, words, is_loopback)
             return rating if rating.nature is not Nature.OPAQUE else _running(rating, program)
-        if all(any(location.named.is_relative_to(root) for root in self.paths.free_roots) for location in locations):
+        if all(any(self._real_name(location.named).is_relative_to(root) for root in self.paths.free_roots) for location in locations):
             if name in FORMS or name in SHELLS:
                 return self._rate_wrapper(command, words)
             return self._rate_by_name(name, command, words)
@@ -206,7 +206,10 @@ class CommandJudge:
 
     def _named_inside(self, path: Path) -> bool:
         """A virtual environment's interpreter is a link that leads out; its name decides."""
-        return self.paths.guard.is_inside(str(self.paths.guard.resolve(path.parent) / path.name))
+        return self.paths.guard.is_inside(str(self._real_name(path)))
+
+    def _real_name(self, path: Path) -> Path:
+        return self.paths.guard.resolve(path.parent) / path.name
 
     def _rate_wrapper(self, command: Command, words: Sequence[Word]) -> Rating:
         name = posixpath.basename(command.words[0].text)

@@ -14,7 +14,7 @@ from yagent.workspace.loopback import is_loopback
 from yagent.workspace.path_judge import FREE_DEVICES, PathJudge
 from yagent.workspace.programs.rating import Read
 from yagent.workspace.rule_book import ALLOWED, Finding, asks, denies
-from yagent.workspace.shell_syntax.commands import Directories, Redirection
+from yagent.workspace.shell_syntax.commands import Analysis, Command, Directories, Redirection, every_command
 from yagent.workspace.shell_syntax.words import Word
 
 _DESCRIPTOR = re.compile(r"/dev/fd/[0-9]+")
@@ -22,14 +22,21 @@ _NETWORK_FILE = re.compile(r"/dev/(tcp|udp)/")
 _COPIED_DESCRIPTOR = re.compile(r"[0-9]+-?|-")
 _PARTS = re.compile(r"[=:,]")
 _ATTACHED = re.compile(r"-[A-Za-z0-9](?=[./~])")
+_TEXT_MAKERS = frozenset({"echo", "printf", "tr", "sed", "awk", "seq", "paste", "rev", "xxd", "base64"})
+_UNKNOWN_VARIABLE = re.compile(r"\$\{?[A-Z][A-Z0-9_]*")
 _LEADS_AWAY = re.compile(r"/|~|\.\.(/|$)|.*/\.\.(/|$)")
 
 
 @dataclass(frozen=True, slots=True)
 class OperandJudge:
-    """Judges operands of shell commands with the paths judge."""
+    """Judges operands of shell commands with the paths judge.
+
+    `doubtful`: something in the line names, or could be turned into, a path that leads out of the workspace; what is only known when
+    the line runs could then be such a path.
+    """
 
     paths: PathJudge
+    doubtful: bool = False
 
     def settled(self, words: Sequence[Word], directories: Directories) -> tuple[Word, ...]:
         """Replace patterns by the files they stand for; one that cannot be expanded becomes a word that is not known."""
@@ -64,7 +71,7 @@ class OperandJudge:
         if word.text == "-" or (word.known and (_DESCRIPTOR.fullmatch(word.text) or word.text in FREE_DEVICES)):
             return ALLOWED
         if not word.known:
-            if mode is Mode.FULL_YOLO or (mode is Mode.YOLO and inert):
+            if mode is Mode.FULL_YOLO or (mode is Mode.YOLO and inert and not self.doubtful):
                 return ALLOWED
             return asks("unknown_operand", f"{word.source or 'what it is given'} is only known when the line runs")
         found = self._each(word, directories, mode)
@@ -150,6 +157,26 @@ def _unknown_directory(text: str, mode: Mode) -> Finding:
     if mode is Mode.FULL_YOLO:
         return ALLOWED
     return asks("unknown_directory", f"{text} is looked for in a directory that is only known when the line runs")
+
+
+def could_lead_out(analysis: Analysis) -> bool:
+    """Say whether a line holds the makings of a path outside: one that leads away, pieces of text that could be put together to one,
+    or a variable that neither the line sets nor the environment is known to hold."""
+    return any(_makings(command) for command in every_command(analysis.commands))
+
+
+def _makings(command: Command) -> bool:
+    texts = [word.text for word in command.words]
+    if any(_LEADS_AWAY.match(piece) and piece not in FREE_DEVICES for text in texts for piece in _PARTS.split(text)):
+        return True
+    if any(_UNKNOWN_VARIABLE.search(word.source) and not word.known for word in command.words):
+        return True
+    loose = [assignment.value.text for assignment in command.assignments]
+    if command.stdin is not None:
+        loose.append(command.stdin.text)
+    if command.name in _TEXT_MAKERS:
+        loose += texts[1:]
+    return any(re.search(r"[/~\\]|\.\.", text) for text in loose)
 
 
 def _candidates(text: str) -> Iterable[tuple[str, bool]]:

@@ -74,6 +74,9 @@ class PathJudge:
         protection = self.protected.of(location)
         if protection is not None and protection.strength in ("secret", "guarded"):
             return asks("protected_write", f"{location.requested} is {protection.what}; changing it asks in every mode")
+        lost = self.protected.lost_with(location) if change in ("delete", "rename") else None
+        if lost is not None:
+            return asks("protected_write", f"{_VERBS[change]} {location.requested} takes {lost.what} with it; that asks in every mode")
         if ruled is not None and (ruled.decision is Decision.ASK or self._covers(ruled.rule, protection, change)):
             return ruled
         if mode is Mode.FULL_YOLO:

@@ -182,13 +182,24 @@ class ProtectedSet:
         own = self.of(location)
         if own is not None and own.strength == "secret":
             return own
-        here = _folded(location.resolved)
-        if here in ((), ("proc",)):
+        if _folded(location.resolved) in ((), ("proc",)):
             return Protection("secret", "the memory and environment of processes")
-        for place, what in _secret_places(self._settings):
+        return self._below(location, _secret_places(self._settings), "secret")
+
+    def lost_with(self, location: Location) -> Protection | None:
+        """Return what is protected and would go when a directory is deleted or moved."""
+        if not location.is_directory:
+            return None
+        if self._guard.file_system.look(f"{location.resolved}/.git") is not None:
+            return Protection("guarded", GIT_DIRECTORY)
+        return self._below(location, (*_secret_places(self._settings), *_guarded_places(self._settings)), "guarded")
+
+    def _below(self, location: Location, places: Iterable[tuple[Path, str]], strength: Strength) -> Protection | None:
+        here = _folded(location.resolved)
+        for place, what in places:
             for name in (place, self._guard.resolve(place)):
                 if _folded(name)[: len(here)] == here and self._guard.file_system.look(str(name)) is not None:
-                    return Protection("secret", f"{what} ({place})")
+                    return Protection(strength, f"{what} ({place})")
         return None
 
     @cached_property

@@ -8,7 +8,7 @@ from pathlib import Path
 from yagent.records import dataclass
 from yagent.workspace.actions import Decision, Mode
 from yagent.workspace.command_judge import Collected, CommandJudge
-from yagent.workspace.operand_judge import OperandJudge
+from yagent.workspace.operand_judge import OperandJudge, could_lead_out
 from yagent.workspace.path_judge import PathJudge
 from yagent.workspace.rule_book import Finding, asks
 from yagent.workspace.shell_syntax import analyse
@@ -45,7 +45,7 @@ class ShellJudge:
             collected.findings += self._denied_loosely(analysis.loose_words)
         if mode is not Mode.FULL_YOLO or self.paths.book.has_deny("shell"):
             collected.findings += [asks(hazard.code, f"this line {hazard.text}") for hazard in analysis.hazards]
-        judge = CommandJudge(self.paths, OperandJudge(self.paths), self.environment)
+        judge = CommandJudge(self.paths, OperandJudge(self.paths, could_lead_out(analysis)), self.environment)
         for command in analysis.commands:
             judge.judge(command, mode, collected)
         return LineFinding(

@@ -20,8 +20,6 @@ from yagent.workspace.shell_syntax.wrappers import unwrap
 __all__ = ["Analysis", "Command", "analyse"]
 
 MAX_CHARACTERS = 2 * 1024 * 1024
-KNOWN_VARIABLES = ("HOME", "PWD", "TMPDIR")
-
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 _BREAKS = re.compile(r"[;&|\n(){}`]+")
 _INVISIBLE_QUOTING = re.compile(r"\\\n|[\"'\\]")
@@ -30,19 +28,23 @@ _INVISIBLE_QUOTING = re.compile(r"\\\n|[\"'\\]")
 def analyse(text: str, *, directory: str, variables: Mapping[str, str] | None = None, budget: Budget | None = None) -> Analysis:
     """Return the commands of a line that starts in `directory` (absolute).
 
-    `variables` are the values the shell will see for HOME and TMPDIR; PWD follows the working directory.
+    `variables` are the environment that the shell will see; PWD follows the working directory.
     """
     line = Line(text, budget or Budget(), run_script, unwrap)
     problem = _unreadable(text)
     if not problem:
-        known = {name: value for name, value in (variables or {}).items() if name in KNOWN_VARIABLES and line.keeps(name)}
-        if line.keeps("PWD"):
-            known["PWD"] = directory
+        line.environment = {**_used(text, variables or {}, line), **({"PWD": directory} if line.keeps("PWD") else {})}
         try:
-            run_script(line, Script(text, lifted=False), Place(frozenset({directory}), known))
+            run_script(line, Script(text, lifted=False), Place(frozenset({directory}), line.environment))
         except NotUnderstoodError as error:
             problem = str(error)
     return Analysis(tuple(line.commands), tuple(dict.fromkeys(line.hazards)), problem, loose_words(text) if problem else ())
+
+
+def _used(text: str, variables: Mapping[str, str], line: Line) -> dict[str, str]:
+    """The variables that are used in the line and keep their value in it; HOME also stands behind `~`."""
+    names = {*re.findall(r"\$\{?([A-Za-z_][A-Za-z0-9_]*)", text), "HOME"}
+    return {name: variables[name] for name in names if name in variables and line.keeps(name)}
 
 
 def _unreadable(text: str) -> str:

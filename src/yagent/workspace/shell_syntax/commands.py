@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterable, Iterator
 
 from yagent.records import dataclass
 from yagent.workspace.shell_syntax.words import Word
@@ -65,6 +66,13 @@ class Command:
     def name(self) -> str | None:
         """The program's name as written, None when it is not known."""
         return self.words[0].value if self.words else None
+
+
+def every_command(commands: Iterable[Command]) -> Iterator[Command]:
+    """Yield commands and those they run, outermost first."""
+    for command in commands:
+        yield command
+        yield from every_command(command.inner)
 
 
 @dataclass(slots=True)

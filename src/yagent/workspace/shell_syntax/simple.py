@@ -38,13 +38,15 @@ _SETS_VARIABLES = re.compile(r"\b(read|unset|mapfile|readarray|getopts|let|eval|
 class Line:
     """What is shared by a line and the scripts within it.
 
-    `run` parses a script at a place and adds its commands; `unwrap` looks into a command for those it runs in turn.
+    `environment` are the variables whose value is certain from the start. `run` parses a script at a place and adds its commands;
+    `unwrap` looks into a command for those it runs in turn.
     """
 
     text: str
     budget: Budget
     run: Callable[[Line, Script, Place], Outcome]
     unwrap: Callable[[Line, Command, Place], Command]
+    environment: dict[str, str] = field(default_factory=dict)
     bodies: list[HereDocument] = field(default_factory=list)
     commands: list[Command] = field(default_factory=list)
     hazards: list[Hazard] = field(default_factory=list)

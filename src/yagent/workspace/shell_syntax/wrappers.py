@@ -181,13 +181,9 @@ def _shell_text(line: Line, command: Command, place: Place, text: Word | None) -
     if program(command) != "bash" and _SHELL_READS_ELSE.search(value):
         line.hazard("computed", f"starts {command.name} with quoting that shells read in different ways")
         return command
-    directories = replace(place, directories=command.directories, variables={} if command.assignments else _inherited(place))
+    directories = replace(place, directories=command.directories, variables={} if command.assignments else dict(line.environment))
     inner = line.captured(Script(value, lifted=False), directories)
     return replace(command, inner=inner, transparent=True)
-
-
-def _inherited(place: Place) -> dict[str, str]:
-    return {name: value for name, value in place.variables.items() if name in ("HOME", "PWD", "TMPDIR")}
 
 
 def _eval(line: Line, command: Command, place: Place) -> Command:
