@@ -20,6 +20,7 @@ CHANGED: dict[str, tuple[str, object]] = {
     "tools.deferred.enabled": ("false", False),
     "tools.deferred.hot": ('["design"]', ("design",)),
     "agent.lang": ('"Chinese"', "Chinese"),
+    "llm.ca_file": ('"/etc/ca.pem"', "/etc/ca.pem"),
     "agent.yolo": ('"full"', "full"),
     "agent.delegation_reminder": ('"never"', "never"),
     "agent.director_max_steps": ("7", 7),

@@ -238,6 +238,13 @@ class LlmSection:
     chunk_timeout: float | None = key(
         values.DURATION, 180.0, _OFF_AT_ZERO, "Longest silence in the middle of a reply.", consumer="llm.transport"
     )
+    ca_file: str = key(
+        values.TEXT,
+        "",
+        "empty: `SSL_CERT_FILE`, `SSL_CERT_DIR`, `REQUESTS_CA_BUNDLE`, then the system's own",
+        "A PEM file of certificate authorities to trust.",
+        consumer="llm.transport",
+    )
     max_retries: int = key(values.RETRIES, 5, "0: none", "How often a failed model call is tried again.", consumer="llm.retry")
     step_retries: int = key(
         values.RETRIES, 2, "0: none", "How often an agent repeats a step whose model call failed for good.", consumer="agents.loop"

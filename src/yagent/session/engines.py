@@ -48,7 +48,12 @@ class Engines:
         self._resources = AsyncExitStack()
 
     async def __aenter__(self) -> Self:
-        settings = HttpSettings(environ=self._environ, header_timeout=self._config.header_timeout, chunk_timeout=self._config.chunk_timeout)
+        settings = HttpSettings(
+            ca_file=self._config.ca_file,
+            environ=self._environ,
+            header_timeout=self._config.header_timeout,
+            chunk_timeout=self._config.chunk_timeout,
+        )
         clients = await self._resources.enter_async_context(HttpClients(settings, self._clock))
         limit = self._config.max_in_flight_requests
         self._services = EngineServices(clients, InFlightGate(DEFAULT_IN_FLIGHT if limit is None else limit), self._clock)

@@ -13,7 +13,16 @@ from yagent.agents.loop.stop import Panic, classify
 from yagent.agents.loop.task import TaskAccount, TaskLimits
 from yagent.agents.roles.roster import DIRECTOR
 from yagent.errors import YagentError
-from yagent.protocol.events import CommitContextLoaded, ContextLoaded, ConversationError, ConversationResult, TaskStarted, WarningIssued
+from yagent.protocol.events import (
+    BackgroundEnded,
+    BackgroundStarted,
+    CommitContextLoaded,
+    ContextLoaded,
+    ConversationError,
+    ConversationResult,
+    TaskStarted,
+    WarningIssued,
+)
 from yagent.protocol.ids import AgentIdentity
 from yagent.protocol.messages import user_message
 from yagent.protocol.result import TaskResult
@@ -26,7 +35,7 @@ from yagent.session.project import Surroundings
 from yagent.session.runs import Runs, Seat, seat_for
 from yagent.session.voice import CurrentTask
 from yagent.session.workshop import TaskParts, Workshop
-from yagent.workspace.background import BackgroundJobs
+from yagent.workspace.background import BackgroundJobs, Job
 from yagent.workspace.changes import WorkspaceState
 from yagent.workspace.permissions import Mode, Permissions
 
@@ -81,7 +90,7 @@ class TaskRunner:
         self._current.id = f"{self._shop.session}-{self._count}"
         publisher.publish(TaskStarted(task_id=self._current.id, text=prompt))
         before = await self._state_before()
-        async with BackgroundJobs(self._shop.shell) as jobs:
+        async with BackgroundJobs(self._shop.shell, changed=self._job_changed) as jobs:
             handle = self._shop.domain.go("director", self._carried_out(prompt, account, jobs))
             self.stop = handle.cancel
             outcome = await handle.outcome()
@@ -122,6 +131,13 @@ class TaskRunner:
             return await carry_out(self._loop, (user_message(words),), frame)
         except YagentError as failure:
             return RunResult(classify(failure), "", 0, error=failure)
+
+    def _job_changed(self, job: Job) -> None:
+        publisher = self._shop.publisher
+        if job.state == "running":
+            publisher.publish(BackgroundStarted(background_id=job.id, command=job.command, process_id=job.process_id))
+        else:
+            publisher.publish(BackgroundEnded(background_id=job.id, exit_code=job.exit_code, reason=job.state))
 
     def _hooks(self) -> LoopHooks:
         prompts = self._shop.prompts

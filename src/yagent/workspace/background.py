@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable
 from dataclasses import field, replace
 from pathlib import Path
 from types import TracebackType
@@ -23,6 +24,7 @@ _STOP_LIMIT = 10.0
 @dataclass(frozen=True, slots=True)
 class Job:
     """A background command. `exit_code` is as bash reports it, None while it runs or when it was stopped; `started` is in clock seconds.
+    `process_id` is also that of its process group.
 
     `log` has all output from the start, up to the shell's log limit.
     """
@@ -34,6 +36,7 @@ class Job:
     exit_code: int | None
     started: float
     log: Path
+    process_id: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,11 +49,15 @@ class JobOutput:
 
 
 class BackgroundJobs:
-    """The background commands of one task. Leaving the `async with` block ends them all. Sources: requirements D-36, D-37."""
+    """The background commands of one task. Leaving the `async with` block ends them all. Sources: requirements D-36, D-37.
 
-    def __init__(self, shell: Shell, *, limit: int = 16) -> None:
+    `changed(job)` hears of each start and each end, once.
+    """
+
+    def __init__(self, shell: Shell, *, limit: int = 16, changed: Callable[[Job], None] = lambda job: None) -> None:
         self._shell = shell
         self._limit = limit
+        self._changed = changed
         self._jobs: dict[str, _Work] = {}
 
     async def __aenter__(self) -> Self:
@@ -70,7 +77,10 @@ class BackgroundJobs:
             raise ShellError(f"{running} background commands run already, which is the limit; stop one first")
         log = self._shell.new_log()
         work = _Work(
-            Job(f"bg{len(self._jobs) + 1}", command, directory, "running", None, self._shell.clock.now(), log.path), log, self._shell
+            Job(f"bg{len(self._jobs) + 1}", command, directory, "running", None, self._shell.clock.now(), log.path),
+            log,
+            self._shell,
+            self._changed,
         )
         self._jobs[work.job.id] = work
         try:
@@ -123,8 +133,9 @@ class BackgroundJobs:
 class _Work:
     """One job at work: the newest part of its output, and how far it has been read."""
 
-    def __init__(self, job: Job, log: CappedLog, shell: Shell) -> None:
+    def __init__(self, job: Job, log: CappedLog, shell: Shell, told: Callable[[Job], None]) -> None:
         self.job = job
+        self._told = told
         self._log = log
         self._shell = shell
         self._clock: Clock = shell.clock
@@ -136,6 +147,8 @@ class _Work:
 
     async def start(self) -> None:
         self._running = await self._shell.launch(self.job.command, self.job.directory, self._add)
+        self.job = replace(self.job, process_id=self._running.child.pid)
+        self._told(self.job)
         self._running.child.when_exited(self._exited)
 
     async def end(self) -> tuple[str, ...]:
@@ -145,6 +158,7 @@ class _Work:
             return ()
         if self.job.state == "running":
             self.job = replace(self.job, state="stopped")
+            self._told(self.job)
         names = await running.end(self._clock)
         self._log.close()
         self._changed.set()
@@ -180,4 +194,5 @@ class _Work:
     def _exited(self) -> None:
         if self.job.state == "running" and self._running is not None:
             self.job = replace(self.job, state="exited", exit_code=as_bash_reports(self._running.child.returncode)[0])
+            self._told(self.job)
         self._changed.set()
