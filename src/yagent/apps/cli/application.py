@@ -5,12 +5,14 @@ import typer
 from yagent._version import VERSION
 from yagent.apps.cli import demo, run, sessions, setup
 from yagent.apps.cli.options import taking
+from yagent.apps.cli.plain_options import PlainCommand, PlainGroup
 
 
 def application() -> typer.Typer:
     """The whole command line."""
     app = typer.Typer(
         name="yagent",
+        cls=PlainGroup,
         help="A team of coding agents in your terminal.",
         add_completion=False,
         rich_markup_mode=None,
@@ -19,10 +21,10 @@ def application() -> typer.Typer:
         epilog=f"yagent {VERSION}",
     )
     app.callback(invoke_without_command=True)(taking(run.RunOptions, run.command))
-    app.command("demo")(taking(demo.DemoOptions, demo.command))
+    app.command("demo", cls=PlainCommand)(taking(demo.DemoOptions, demo.command))
     app.command("setup")(setup.command)
     listing = typer.Typer(help="Look at recorded sessions.", rich_markup_mode=None, no_args_is_help=True)
-    listing.command("list")(taking(sessions.ListOptions, sessions.list_command))
-    listing.command("show")(taking(sessions.ShowOptions, sessions.show_command))
+    listing.command("list", cls=PlainCommand)(taking(sessions.ListOptions, sessions.list_command))
+    listing.command("show", cls=PlainCommand)(taking(sessions.ShowOptions, sessions.show_command))
     app.add_typer(listing, name="sessions")
     return app

@@ -1,0 +1,68 @@
+"""Options whose values need no validation library.
+
+Typer hands every value that is not a flag to pydantic, whose import takes longer than that of all our rooms. Here the plain cases are
+decided at once: texts, lists of them, choices, counts and paths. Whatever else is given, a mistake first of all, remains Typer's to judge.
+"""
+
+from pathlib import Path
+from typing import Any, Final, Literal, get_args, get_origin
+
+from typer.core import TyperCommand, TyperGroup, TyperOption
+
+NOT_PLAIN: Final = object()
+
+
+class PlainOption(TyperOption):
+    """An option that decides the plain cases by itself."""
+
+    def process_value(self, ctx: Any, value: Any) -> Any:
+        """The value a command gets for what was given, None when nothing was."""
+        plain = NOT_PLAIN if self.required else read_plain(self.type_descriptor.annotation, value)
+        if isinstance(plain, int) and not (self.min or plain) <= plain <= (self.max or plain):
+            plain = NOT_PLAIN
+        if plain is NOT_PLAIN:
+            return super().process_value(ctx, value)
+        return plain if self.callback is None else self.callback(ctx, self, plain)
+
+
+class PlainCommand(TyperCommand):
+    """A command with such options."""
+
+    def get_params(self, ctx: Any) -> list[Any]:
+        """All parameters, the help option too."""
+        return _plain(super().get_params(ctx))
+
+
+class PlainGroup(TyperGroup):
+    """A group of commands with such options of its own."""
+
+    def get_params(self, ctx: Any) -> list[Any]:
+        """All parameters, the help option too."""
+        return _plain(super().get_params(ctx))
+
+
+def read_plain(kind: Any, value: Any) -> Any:
+    """What Typer would make of a value for an option of type `kind`; `NOT_PLAIN` when it has to be asked."""
+    if value is None or value == () or (kind is str and isinstance(value, str)):
+        return value
+    if isinstance(value, str):
+        return _read_text(kind, value)
+    if kind == list[str] and isinstance(value, list | tuple) and all(isinstance(item, str) for item in value):
+        return list(value)
+    return value if kind is int and isinstance(value, int) else NOT_PLAIN
+
+
+def _read_text(kind: Any, text: str) -> Any:
+    if kind is Path:
+        return Path(text)
+    if kind is int and text.isascii() and text.isdigit():
+        return int(text)
+    return text if get_origin(kind) is Literal and text in get_args(kind) else NOT_PLAIN
+
+
+def _plain(parameters: list[Any]) -> list[Any]:
+    """The same parameters. Typer makes the options, and there is no place to tell it of which class."""
+    for parameter in parameters:
+        if type(parameter) is TyperOption:
+            parameter.__class__ = PlainOption
+    return parameters
