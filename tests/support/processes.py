@@ -14,7 +14,7 @@ def unique_sleep() -> str:
 
 def running(mark: str) -> list[str]:
     """Command lines of living processes that hold a text."""
-    found = subprocess.run(["ps", "-axo", "stat=,args="], capture_output=True, text=True, check=True).stdout.splitlines()
+    found = subprocess.run(["ps", "-axwwo", "stat=,args="], capture_output=True, text=True, check=True).stdout.splitlines()
     return [line for line in found if mark in line and not line.startswith("Z")]
 
 

@@ -122,7 +122,7 @@ def _is_marked(pid: int, marker: str) -> bool:
 def _from_ps() -> Iterable[ProcessInfo]:
     try:
         listing = subprocess.run(
-            ["ps", "-axo", "pid=,ppid=,pgid=,stat=,command="],
+            ["ps", "-axwwo", "pid=,ppid=,pgid=,stat=,command="],
             capture_output=True,
             timeout=_PS_TIMEOUT,
             check=False,
