@@ -28,6 +28,16 @@ YagentError
     ModelGaveUp
       ReplayDiverged
       UnknownAgent
+  EncodingError
+  FileError
+    EditError
+    FileChangedError
+    FileMissingError
+    FileTooLargeError
+    NotTextError
+  ProcessError
+  SearchError
+  ShellError
   PromptError
   RegistryError
   ParameterError

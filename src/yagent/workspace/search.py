@@ -76,9 +76,18 @@ class FileList:
 class Searcher:
     """Searches with ripgrep (the given one, the one installed with us, or one on the environment's `PATH`), else by our own search."""
 
-    def __init__(self, clock: Clock, environment: Mapping[str, str], *, ripgrep: str | None = None, use_ripgrep: bool = True) -> None:
+    def __init__(
+        self,
+        clock: Clock,
+        environment: Mapping[str, str],
+        *,
+        ripgrep: str | None = None,
+        use_ripgrep: bool = True,
+        time_limit: float = TIME_LIMIT,
+    ) -> None:
         self._clock = clock
         self._environment = {name: value for name, value in environment.items() if name != "RIPGREP_CONFIG_PATH"}
+        self._time_limit = time_limit
         self._ripgrep = ripgrep
         self._use_ripgrep = use_ripgrep
 
@@ -89,7 +98,7 @@ class Searcher:
             SearchError: the pattern or glob is not valid, or the root is missing, or no file or directory.
         """
         request = await supervise.in_thread(_located, request)
-        result, failure = await self._pass(request, TIME_LIMIT)
+        result, failure = await self._pass(request, self._time_limit)
         if failure is not None:
             raise SearchError(failure)
         if request.include_ignored or await supervise.in_thread(request.root.is_file):
@@ -107,7 +116,7 @@ class Searcher:
         await supervise.in_thread(_require_place, root)
         options = Options(path=".", everything=include_ignored, hidden=True, globs=("!.git",))
         captured = await capture(
-            await supervise.in_thread(self._program, options, root), clock=self._clock, timeout=TIME_LIMIT, limit=_LISTED_BYTES
+            await supervise.in_thread(self._program, options, root), clock=self._clock, timeout=self._time_limit, limit=_LISTED_BYTES
         )
         pieces = captured.output.split(b"\0")
         paths = sorted(os.fsdecode(piece).removeprefix("./") for piece in pieces[:-1])
@@ -160,7 +169,7 @@ class Searcher:
 
     async def _look_at_ignored(self, request: SearchRequest, result: SearchResult) -> SearchResult:
         """Nothing was found: before that is believed, look where nobody looked."""
-        wider, failure = await self._pass(replace(request, include_ignored=True), TIME_LIMIT if request.named else _HIDDEN_LOOK)
+        wider, failure = await self._pass(replace(request, include_ignored=True), self._time_limit if request.named else _HIDDEN_LOOK)
         if failure is not None or not wider.hits:
             looked = "" if failure is not None or wider.truncated else ", nor in ignored or hidden files"
             return _with_note(result, f"nothing was found{looked}")
