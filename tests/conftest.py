@@ -11,6 +11,8 @@ from pathlib import Path
 import pytest
 
 from tests.support.fixtures import model_server as model_server
+from tests.support.fixtures import workspace as workspace
+from tests.support.fixtures import yagent as yagent
 from tests.support.virtual_time import VirtualClock, VirtualTimeLoop
 
 FOREIGN_VARIABLE = re.compile(r"YAGENT_.*|.*_API_KEY|.*_BASE_URL|(https?|all|no)_proxy", re.IGNORECASE)

@@ -10,12 +10,12 @@
         return f"I saw {len(listing)} characters."
 """
 
-from tests.support.model_server.reply import Call, Chaos, ChaosSource, Reply, call, seeded_chaos, status
+from tests.support.model_server.reply import Call, Chaos, ChaosSource, Reply, call, hand_over, seeded_chaos, status
 from tests.support.model_server.scripts import Agent, Cast, Script, ScriptError, chaotic
 from tests.support.model_server.server import Exchange, ModelServer, Violation
 from tests.support.model_server.view import RequestView, SeenCall, SeenResult
 
 __all__ = [
     "Agent", "Call", "Cast", "Chaos", "ChaosSource", "Exchange", "ModelServer", "Reply", "RequestView", "Script", "ScriptError",
-    "SeenCall", "SeenResult", "Violation", "call", "chaotic", "seeded_chaos", "status",
+    "SeenCall", "SeenResult", "Violation", "call", "chaotic", "hand_over", "seeded_chaos", "status",
 ]

@@ -85,6 +85,11 @@ def call(name: str, **arguments: Any) -> Reply:
     return Reply(calls=(Call(name, arguments),))
 
 
+def hand_over(conclusion: str, *, status: str = "ok", reason: str = "done", **more: Any) -> Reply:
+    """A reply that ends its agent's run."""
+    return call("agent_exit", reason=reason, handoff={"conclusion": conclusion, "status": status, **more})
+
+
 def status(code: int, *, body: bytes | None = None, **headers: str) -> Chaos:
     """An error answer; header names are given with underscores (`retry_after="2"`)."""
     return Chaos("status", status=code, body=body, headers={name.replace("_", "-"): value for name, value in headers.items()})

@@ -7,7 +7,7 @@ from rich.live import Live
 from rich.text import Text
 from rich.tree import Tree
 
-from yagent.apps.cli.progress import PlainProgress, describe, one_line, subject_of
+from yagent.apps.cli.progress import describe, one_line, subject_of
 from yagent.protocol.events import (
     DelegationEnded,
     DelegationStarted,
@@ -42,26 +42,31 @@ class LiveProgress:
         self._agents: dict[str, _Agent] = {"": self._director}
         self._calls: dict[str, str] = {}
         self._live = Live(console=self._console, refresh_per_second=FRAMES_PER_SECOND, transient=True, get_renderable=self._tree)
-        self._plain = PlainProgress(lambda line: self._console.print(Text(line)))
-        self._shown = False
+        self._asks: set[str] = set()
+        self._held: list[str] = []  # lines that wait for the end of a question
 
     def show(self, event: Event) -> None:
         """Draw one event."""
-        if not self._shown:
-            self._live.start()
-            self._shown = True
         match event.payload:
             case UserHelpNeeded():
+                self._asks.add(event.payload.request_id)
                 self._live.stop()
             case UserHelpResponse():
-                self._live.start()
-            case _:
-                self._change(event)
+                self._asks.discard(event.payload.request_id)
+        self._change(event)
+        if not self._asks:
+            self._live.start()
+            self._release()
 
     def close(self) -> None:
-        """Leave the terminal as it was."""
-        if self._shown:
-            self._live.stop()
+        """Leave the terminal as it was, with every line that was held back."""
+        self._live.stop()
+        self._release()
+
+    def _release(self) -> None:
+        lines, self._held = self._held, []
+        for line in lines:
+            self._console.print(Text(line))
 
     def _change(self, event: Event) -> None:
         agent = self._agents.get(event.delegation_id or "", self._director)
@@ -86,7 +91,7 @@ class LiveProgress:
             case _:
                 line = describe(event, self._calls)
                 if line:
-                    self._console.print(Text(line))
+                    self._held.append(line)
 
     def _tree(self) -> Tree:
         tree = Tree(_label(self._director))

@@ -5,10 +5,11 @@ from collections.abc import Sequence
 from typing import NoReturn
 
 from yagent.apps.cli.application import application
+from yagent.apps.cli.crash import tell_of_crash
 from yagent.apps.cli.progress import write_to_standard_error
-from yagent.apps.cli.standard_output import open_standard_descriptors
+from yagent.apps.cli.standard_output import open_standard_descriptors, reader_has_left
 from yagent.errors import YagentError
-from yagent.protocol.stop import INTERRUPTED
+from yagent.protocol.stop import FAILED, INTERRUPTED, PIPE_CLOSED, SUCCESS
 from yagent.protocol.visible import visible
 
 PROMPT_OPTIONS = ("-p", "--prompt")
@@ -17,8 +18,9 @@ PROMPT_OPTIONS = ("-p", "--prompt")
 def main(arguments: Sequence[str] | None = None) -> NoReturn:
     """Run the command line of the process (or `arguments`) and exit with its code."""
     open_standard_descriptors()
+    sys.excepthook = tell_of_crash
     try:
-        code = application()(normalised(sys.argv[1:] if arguments is None else arguments), standalone_mode=True)
+        code = _run(sys.argv[1:] if arguments is None else arguments)
     except YagentError as failure:
         for line in str(failure).splitlines():
             write_to_standard_error(f"yagent: {visible(line)}")
@@ -26,6 +28,16 @@ def main(arguments: Sequence[str] | None = None) -> NoReturn:
     except KeyboardInterrupt:
         code = INTERRUPTED
     sys.exit(code)
+
+
+def _run(arguments: Sequence[str]) -> int:
+    """Parse and call; the exit code. Whose reader left while help was printed ended quietly, whatever the parser makes of it."""
+    try:
+        application()(normalised(arguments))
+    except SystemExit as end:
+        code = end.code if isinstance(end.code, int) else SUCCESS if end.code is None else FAILED
+        return PIPE_CLOSED if code == FAILED and reader_has_left() else code
+    return SUCCESS
 
 
 def normalised(arguments: Sequence[str]) -> list[str]:

@@ -3,7 +3,7 @@
 import asyncio
 import os
 import signal
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Collection
 from contextlib import AsyncExitStack
 from typing import Literal, Protocol, TypeAlias
 
@@ -14,15 +14,16 @@ from yagent.apps.cli.terminal_asks import TerminalAsks
 from yagent.protocol.asks import Ask
 from yagent.protocol.client import Client
 from yagent.protocol.event_json import to_json_line
-from yagent.protocol.events import Event, UserHelpNeeded
+from yagent.protocol.events import Event, Payload, UserHelpNeeded, UserHelpResponse, WarningIssued
 from yagent.protocol.ids import AgentIdentity
 from yagent.protocol.ops import AnswerAsk, Shutdown, StartTask, StopTask
 from yagent.protocol.result import TaskResult
-from yagent.protocol.stop import INTERRUPTED, PIPE_CLOSED, TERMINATED, strongest
+from yagent.protocol.stop import INTERRUPTED, PIPE_CLOSED, TERMINATED
 from yagent.records import dataclass
-from yagent.runtime.supervise import Domain
+from yagent.runtime.supervise import Domain, Handle
 
 OutputFormat: TypeAlias = Literal["text", "json", "stream-json"]
+SHOW_CURSOR = "\x1b[?25h"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,46 +53,46 @@ async def run_one_shot(client: Client, run: OneShot) -> int:
     out = StandardOutput()
     async with AsyncExitStack() as stack:
         domain = await stack.enter_async_context(Domain("one-shot"))
-        interruption = _Interruption(lambda: domain.go("stop", _stop(client)))
+        faces = _Faces(client, run, out, domain)
+        stack.callback(faces.close)
+        interruption = _Interruption(lambda: domain.go("stop", _stop(client)), faces.close_at_once)
         interruption.install()
         stack.callback(out.watch(interruption.output_closed))
-        faces = _Faces(client, run, out, domain)
-        events = client.events()
-        watching = domain.go("events", faces.watch(events, interruption.output_closed))
+        watching = domain.go("events", faces.watch(client.events(), interruption.output_closed))
         result = await client.submit(StartTask(run.prompt))
         await client.submit(Shutdown())
         await watching
         faces.close()
         if result is None:
             raise AssertionError("a task that was started has a result")
-        return _deliver(run, out, result, interruption.exit_code)
+        return await _deliver(run, out, result, interruption, faces.warned)
 
 
 async def _stop(client: Client) -> None:
     await client.submit(StopTask(reason="interrupted"))
 
 
-def _deliver(run: OneShot, out: StandardOutput, result: TaskResult, signal_code: int | None) -> int:
-    """Write the answer; the exit code."""
-    if signal_code == PIPE_CLOSED:
+async def _deliver(run: OneShot, out: StandardOutput, result: TaskResult, interruption: "_Interruption", told: Collection[str]) -> int:
+    """Write the answer and the account; the exit code. `told` are the warnings that progress has shown already."""
+    if interruption.exit_code == PIPE_CLOSED:
         return PIPE_CLOSED
-    code = result.exit_code if signal_code is None else strongest((signal_code, result.exit_code))
     writers = {"json": outcome.as_json, "stream-json": outcome.as_last_line, "text": outcome.as_text}
     try:
-        out.write(writers[run.output](result))
+        await out.write(writers[run.output](result))
     except OutputClosed:
         return PIPE_CLOSED
-    for line in outcome.account(result, quiet=run.quiet):
+    for line in outcome.account(result, quiet=run.quiet, told=told):
         write_to_standard_error(line)
-    return code
+    return result.exit_code if interruption.exit_code is None else interruption.exit_code
 
 
 class _Interruption:
     """Signals of a run: the first ends it in order, a second one at once."""
 
-    def __init__(self, stop: Callable[[], object]) -> None:
+    def __init__(self, stop: Callable[[], object], at_once: Callable[[], None]) -> None:
         self.exit_code: int | None = None
         self._stop = stop
+        self._at_once = at_once
 
     def install(self) -> None:
         loop = asyncio.get_running_loop()
@@ -106,40 +107,67 @@ class _Interruption:
 
     def _arrived(self, code: int) -> None:
         if self.exit_code in (INTERRUPTED, TERMINATED):
+            self._at_once()
             os._exit(code)  # the workspace's lifeline ends what still runs when we are gone
         self.exit_code = code
         self._stop()
 
 
 class _Faces:
-    """What of the events of a run people and programs see, and the asks they answer."""
+    """What of the events of a run people and programs see, and the asks they answer. `warned` holds the warnings that were shown."""
 
     def __init__(self, client: Client, run: OneShot, out: StandardOutput, domain: Domain) -> None:
+        self.warned: set[str] = set()
         self._client = client
         self._run = run
         self._out = out
         self._domain = domain
         self._progress = None if run.quiet else _progress()
         self._asks = None if run.terminal is None else TerminalAsks(run.terminal)
+        self._asking: dict[str, Handle[None]] = {}
 
     async def watch(self, events: AsyncIterator[Event], output_closed: Callable[[], None]) -> None:
         """Draw and write events until the stream ends."""
         async for event in events:
-            if self._progress is not None:
-                self._progress.show(event)
-            if isinstance(event.payload, UserHelpNeeded) and self._asks is not None:
-                self._domain.go("ask", self._answer(self._asks, event.payload))
+            self._show(event)
+            self._take_ask(event.payload)
             if self._run.output == "stream-json":
                 try:
-                    self._out.write(f"{to_json_line(event)}\n")
+                    await self._out.write(f"{to_json_line(event)}\n")
                 except OutputClosed:
                     output_closed()
                     return
 
     def close(self) -> None:
         """Leave the terminal as it was."""
-        if self._progress is not None:
-            self._progress.close()
+        progress, self._progress = self._progress, None
+        if progress is not None:
+            _or_gone(progress.close)
+
+    def close_at_once(self) -> None:
+        """The same without waiting for anything, for a process that ends this moment."""
+        if isinstance(self._progress, PlainProgress) or self._progress is None:
+            return
+        write_to_standard_error(SHOW_CURSOR)
+
+    def _show(self, event: Event) -> None:
+        progress = self._progress
+        if progress is None:
+            return
+        if isinstance(event.payload, WarningIssued):
+            self.warned.add(event.payload.text)
+        if not _or_gone(lambda: progress.show(event)):
+            self._progress = None
+
+    def _take_ask(self, payload: Payload) -> None:
+        """Put an ask to the person there; one that was answered or given up elsewhere is no longer put."""
+        match payload:
+            case UserHelpNeeded() if self._asks is not None:
+                self._asking[payload.request_id] = self._domain.go("ask", self._answer(self._asks, payload))
+            case UserHelpResponse():
+                asking = self._asking.pop(payload.request_id, None)
+                if asking is not None:
+                    asking.cancel()
 
     async def _answer(self, asks: TerminalAsks, needed: UserHelpNeeded) -> None:
         ask = Ask(
@@ -153,7 +181,16 @@ class _Faces:
             offers=needed.offers,
             tool=needed.tool,
         )
-        await self._client.submit(AnswerAsk(needed.request_id, await asks.answer(ask)))
+        await self._client.submit(AnswerAsk(needed.request_id, await asks.answer(ask, len(self._asking) - 1)))
+
+
+def _or_gone(draw: Callable[[], None]) -> bool:
+    """Draw; False when the terminal is gone, which must not end the work."""
+    try:
+        draw()
+    except OSError:
+        return False
+    return True
 
 
 def _progress() -> Progress:

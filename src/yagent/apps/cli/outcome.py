@@ -1,6 +1,7 @@
 """The result of a one-shot run in the three formats of `--output` (docs/headless.md has their schemas)."""
 
 import json
+from collections.abc import Collection
 from dataclasses import asdict
 from typing import Any
 
@@ -49,8 +50,11 @@ def as_text(result: TaskResult) -> str:
     return answer if not answer or answer.endswith("\n") else f"{answer}\n"
 
 
-def account(result: TaskResult, *, quiet: bool = False) -> list[str]:
-    """What a person reading standard error has to know beside the answer; with `quiet` only why there is none."""
+def account(result: TaskResult, *, quiet: bool = False, told: Collection[str] = ()) -> list[str]:
+    """What a person reading standard error has to know beside the answer; with `quiet` only why there is none.
+
+    Warnings among `told` were shown while the task ran.
+    """
     lines = []
     if result.error:
         lines.append(f"yagent: {result.error}")

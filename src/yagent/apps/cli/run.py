@@ -7,8 +7,10 @@ from typing import Annotated, Literal
 
 import typer
 
+from yagent._version import VERSION
 from yagent.apps.cli.one_shot import OneShot, run_one_shot
 from yagent.apps.cli.standard_input import PromptError, read_prompt
+from yagent.apps.cli.standard_output import StandardOutput
 from yagent.apps.cli.terminal_asks import open_terminal
 from yagent.config.values import duration_seconds
 from yagent.records import dataclass
@@ -45,7 +47,12 @@ class RunOptions:
 
 def command(context: typer.Context, options: RunOptions) -> None:
     """Run one task and print its answer. Exit codes: docs/headless.md."""
+    if options.version:
+        StandardOutput().write_now(f"yagent {VERSION}\n")
+        return
     if context.invoked_subcommand is not None:
+        if options != RunOptions():
+            raise PromptError(f"Options of a run do not go with the command {context.invoked_subcommand!r}. Leave one of them out.")
         return
     if options.prompt is None and options.taskfile is None and os.isatty(0):
         raise PromptError('The full-screen interface is not part of this version yet. Give a task: yagent -p "…", or try: yagent demo')

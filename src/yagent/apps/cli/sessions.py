@@ -129,7 +129,7 @@ def _print(lines: Iterable[str]) -> None:
     out = StandardOutput()
     try:
         for line in lines:
-            out.write(f"{line}\n")
+            out.write_now(f"{line}\n")
     except OutputClosed:
         raise SystemExit(PIPE_CLOSED) from None
 

@@ -95,13 +95,18 @@ def _decoded(data: bytes, name: str) -> str:
     try:
         text = data.decode("utf-8-sig")
     except UnicodeDecodeError as failure:
-        raise PromptError(f"{name.capitalize()} is not UTF-8 text (byte {failure.start}). Convert it first.") from failure
+        raise PromptError(f"{_first_upper(name)} is not UTF-8 text (byte {failure.start}). Convert it first.") from failure
     if "\0" in text:
-        raise PromptError(f"{name.capitalize()} holds binary data (a zero byte), not text.")
+        raise PromptError(f"{_first_upper(name)} holds binary data (a zero byte), not text.")
     return text
 
 
 def _not_blank(text: str, name: str) -> str:
     if not text.strip():
-        raise PromptError(f"{name.capitalize()} is empty. Say what you want done.")
+        raise PromptError(f"{_first_upper(name)} is empty. Say what you want done.")
     return text
+
+
+def _first_upper(name: str) -> str:
+    """A name at the beginning of a sentence; paths stay as they are."""
+    return name[:1].upper() + name[1:]

@@ -25,17 +25,49 @@ class StandardOutput:
         self._descriptor = descriptor
         self.is_terminal = os.isatty(descriptor)
 
-    def write(self, text: str) -> None:
-        """Write all of `text`. On a terminal, what would control it is made visible (foreign text is data). Raises `OutputClosed`."""
-        shown = visible(text) if self.is_terminal else text
-        view = memoryview(shown.encode("utf-8", "backslashreplace"))
-        while view:
-            try:
-                view = view[os.write(self._descriptor, view) :]
-            except BlockingIOError:  # the parent made it non-blocking
-                select.select([], [self._descriptor], [])
-            except OSError as failure:
-                raise OutputClosed("Standard output was closed.") from failure
+    async def write(self, text: str) -> None:
+        """Write all of `text`, however slowly it is read; the event loop goes on meanwhile, so that signals are heeded.
+
+        On a terminal, what would control it is made visible (foreign text is data). Raises `OutputClosed`.
+        """
+        rest = self._bytes(text)
+        while rest:
+            if not self._has_room(0):
+                await self._room()
+            rest = rest[self._put(rest) :]
+
+    def write_now(self, text: str) -> None:
+        """`write` where no event loop runs; it blocks."""
+        rest = self._bytes(text)
+        while rest:
+            self._has_room(None)
+            rest = rest[self._put(rest) :]
+
+    def _bytes(self, text: str) -> memoryview:
+        return memoryview((visible(text) if self.is_terminal else text).encode("utf-8", "backslashreplace"))
+
+    def _put(self, data: memoryview) -> int:
+        """Write no more than fits once there is room; how much it was."""
+        try:
+            return os.write(self._descriptor, data[: select.PIPE_BUF])
+        except BlockingIOError:  # the parent made it non-blocking, and somebody else was quicker
+            return 0
+        except OSError as failure:
+            raise OutputClosed("Standard output was closed.") from failure
+
+    def _has_room(self, seconds: float | None) -> bool:
+        """Whether a write would not block now, or within `seconds`. Files always have room."""
+        return bool(select.select([], [self._descriptor], [], seconds)[1])
+
+    async def _room(self) -> None:
+        """Wait until a write would not block."""
+        loop = asyncio.get_running_loop()
+        ready = asyncio.Event()
+        loop.add_writer(self._descriptor, ready.set)
+        try:
+            await ready.wait()
+        finally:
+            loop.remove_writer(self._descriptor)
 
     def watch(self, closed: Callable[[], None]) -> Callable[[], None]:
         """Call `closed` when the reader of a pipe goes away while we work; returns what ends the watch. Does nothing elsewhere."""
@@ -56,6 +88,13 @@ class StandardOutput:
 
 def _forget(loop: asyncio.AbstractEventLoop, descriptor: int) -> None:
     loop.remove_reader(descriptor)
+
+
+def reader_has_left(descriptor: int = 1) -> bool:
+    """Whether the other end of a pipe is closed."""
+    poll = select.poll()
+    poll.register(descriptor, 0)
+    return any(events & select.POLLERR for _, events in poll.poll(0))
 
 
 def open_standard_descriptors() -> None:

@@ -112,6 +112,7 @@ def interpret(ask: Ask, line: str) -> Answer | None:
         chosen = int(line) if line.isascii() and line.isdigit() else 0
         return Answer(granted=True, text=ask.options[chosen - 1]) if 1 <= chosen <= len(ask.options) else None
     word, _, rest = line.partition(" ")
+    word = word.rstrip(",.:;!")
     if word.lower() in ("n", "no"):
         return Answer(granted=False, text=rest.removeprefix("because").strip())
     if ask.kind == "confirm":
