@@ -1,5 +1,7 @@
 """A conversation that only grows: in memory, on the record, and in the dialogue that encodes each message once."""
 
+from collections.abc import Iterator
+
 from yagent.agents.loop.recorder import Recorder
 from yagent.llm.engine import Dialogue
 from yagent.protocol.messages import Message, Usage
@@ -20,9 +22,9 @@ class Conversation:
         return tuple(self._messages)
 
     @property
-    def last(self) -> Message | None:
-        """The newest message."""
-        return self._messages[-1] if self._messages else None
+    def count(self) -> int:
+        """How many messages there are."""
+        return len(self._messages)
 
     def append(self, message: Message, usage: Usage | None = None) -> None:
         """Add a message for good."""
@@ -30,6 +32,6 @@ class Conversation:
         self._messages.append(message)
         self._recorder.append(ResponseItem(message, usage))
 
-    def last_words(self) -> str:
-        """The newest words of the agent itself, "" when it has said none."""
-        return next((message.text for message in reversed(self._messages) if message.role == "assistant" and message.text.strip()), "")
+    def words(self, since: int) -> Iterator[str]:
+        """What the agent itself said from message number `since` (from 0) on, newest first."""
+        return (message.text for message in reversed(self._messages[since:]) if message.role == "assistant")

@@ -5,7 +5,8 @@ request (architecture, "Write ahead"). However a batch ends, each call has exact
 """
 
 import logging
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 
 from yagent.agents.loop.act import Act
 from yagent.agents.loop.conversation import Conversation
@@ -17,10 +18,10 @@ from yagent.agents.loop.role import Role
 from yagent.agents.loop.stop import LimitReached, Panic, classify
 from yagent.agents.loop.turn import PAUSES, Turn
 from yagent.errors import YagentError
-from yagent.llm.engine import CallOptions, Completed, ModelGaveUp
+from yagent.llm.engine import CallOptions, Completed, ModelError, ModelGaveUp
 from yagent.protocol.events import ThinklinkEntry
 from yagent.protocol.events.shared import PlanItem
-from yagent.protocol.messages import Message, ToolCall, ToolResult, result_message, user_message
+from yagent.protocol.messages import Message, Part, ToolCall, ToolResult, result_message, user_message
 from yagent.protocol.stop import StopReason
 from yagent.records import dataclass
 from yagent.rollout.records import EventMessage
@@ -28,6 +29,9 @@ from yagent.thoughts import grammar
 from yagent.tools.spec import Exit, Output
 
 logger = logging.getLogger(__name__)
+
+NOT_BEGUN = Output("Not run: the run was ended before this call began. Nothing happened.", is_error=True)
+LAST_STEP_OVER = Output("Not run: this was your last step. Answer in words now, or call agent_exit alone.", is_error=True)
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +62,9 @@ class AgentLoop:
         self._max_steps = max_steps
         self._last_words = last_words
         self._repetition = Repetition()
+        self._repeated = 0
         self._steps = 0
+        self._begun = 0  # number of the first message of this run in its conversation
         self._delegated = False
         self.result: RunResult | None = None  # set by who carries the run out, when it is over
         self._notes: list[str] = []
@@ -70,6 +76,7 @@ class AgentLoop:
 
     async def run(self, opening: Sequence[Message]) -> RunResult:
         """Say the opening messages and go on until the agent is done. Raises what ended it otherwise; `ended` turns that into a result."""
+        self._begun = self._parts.conversation.count
         for message in opening:
             self._parts.conversation.append(message)
         while True:
@@ -86,7 +93,7 @@ class AgentLoop:
         if reason is StopReason.PANIC and known is None:
             logger.error("the loop of %s failed", self.role.name, exc_info=error)
             known = Panic(f"{self.role.name} stopped on an unexpected {type(error).__name__}: {error}. The log has the details.")
-        return self._result(reason, self._parts.conversation.last_words(), error=known)
+        return self._result(reason, self._words_so_far(), error=known)
 
     async def last_word(self, reason: StopReason, instruction: str) -> RunResult:
         """One more reply, without any other tool than `agent_exit`, to hand over what was found."""
@@ -102,11 +109,10 @@ class AgentLoop:
         self._steps += 1
         for words in self._hooks.steering():
             self._parts.conversation.append(user_message(words))
-        await self._frame.recorder.barrier()
         reply = await self._query(CallOptions())
         if not reply.message.calls:
             return self._plain_text(reply)
-        outputs = await self._act(reply.message.calls)
+        outputs = await self._act(reply.message)
         ended = next((output.exit for output in outputs if output.exit is not None), None)
         if ended is not None:
             return self._exit(ended, reply.message)
@@ -115,15 +121,19 @@ class AgentLoop:
         return None
 
     async def _query(self, options: CallOptions) -> Completed:
-        """One whole reply, appended. A provider that interrupts its own turn is asked to go on with what it said (A34)."""
+        """One whole reply to what is safely on the record, appended. A provider that interrupts its own turn is asked to go on with what
+        it said (A34); the pieces are one reply."""
+        pieces: tuple[Part, ...] = ()
         for _ in range(PAUSES):
+            await self._frame.recorder.barrier()
             reply = await self._parts.turn.query(options)
             if reply.message.parts:
                 self._parts.conversation.append(reply.message, reply.usage)
+            pieces += reply.message.parts
             for note in reply.notes:
                 self._frame.account.warn(f"{self.role.name}: {note}")
             if reply.finish != "pause" or reply.message.calls:
-                return reply
+                return replace(reply, message=replace(reply.message, parts=pieces))
         raise ModelGaveUp(f"The model paused its turn {PAUSES} times in a row without an answer. Try again or choose another model.")
 
     def _plain_text(self, reply: Completed) -> RunResult | None:
@@ -148,30 +158,42 @@ class AgentLoop:
             )
         return self._result(StopReason.PLAIN_TEXT, text)
 
-    async def _act(self, calls: Sequence[ToolCall]) -> Sequence[Output]:
-        """Run the calls. Their results are in the conversation when this returns or raises."""
-        self._observe(self._parts.conversation.last)
+    async def _act(self, message: Message) -> Sequence[Output]:
+        """The calls of a message as a step of the run."""
+        calls = message.calls
+        self._observe(message)
         self._frame.recorder.append(EventMessage("agent_activity", {"step": self._steps, "tools": [call.name for call in calls]}))
-        await self._frame.recorder.barrier()
-        batch = self._parts.act.batch(calls)
-        outputs: Sequence[Output] = ()
-        count = 0
-        try:
-            outputs = await batch.run()
-            count = self._repetition.observe(calls, outputs)
-        finally:
-            note = "\n".join(part for part in (reminder(count), self._step_note(outputs)) if part)
-            self._append_results(calls, batch.results, note)
+        outputs = await self._results_of(calls, self._remark)
         self._delegated = self._delegated or any(call.name.startswith("delegate_") for call in calls)
-        if count >= END:
-            message = f"{self.role.name} made the same call {count} times with the same result and was ended."
-            raise LimitReached(StopReason.LOOP_DETECTED, message)
+        if self._repeated >= END:
+            why = f"{self.role.name} made the same call {self._repeated} times with the same result and was ended."
+            raise LimitReached(StopReason.LOOP_DETECTED, why)
         return outputs
 
-    def _step_note(self, outputs: Sequence[Output]) -> str:
-        if self._steps >= self._max_steps and not any(output.exit for output in outputs):
-            return self._last_words.step_limit
-        return ""
+    async def _results_of(
+        self, calls: Sequence[ToolCall], remark: Callable[[Sequence[ToolCall], Sequence[Output]], str] = lambda calls, outputs: ""
+    ) -> Sequence[Output]:
+        """Make the calls, once their asking is safely on the record. However that ends, each has its one result in the conversation;
+        what `remark` has to say about them comes with the last."""
+        outputs: Sequence[Output] = [NOT_BEGUN] * len(calls)
+        note = ""
+        try:
+            await self._frame.recorder.barrier()
+            batch = self._parts.act.batch(calls)
+            try:
+                await batch.run()
+            finally:
+                outputs = batch.results
+            note = remark(calls, outputs)
+        finally:
+            self._append_results(calls, outputs, note)
+        return outputs
+
+    def _remark(self, calls: Sequence[ToolCall], outputs: Sequence[Output]) -> str:
+        """What the loop has to say after a step: that it goes in circles, that it was the last."""
+        self._repeated = self._repetition.observe(calls, outputs)
+        is_last = self._steps >= self._max_steps and not any(output.exit for output in outputs)
+        return "\n".join(part for part in (reminder(self._repeated), self._last_words.step_limit if is_last else "") if part)
 
     def _append_results(self, calls: Sequence[ToolCall], outputs: Sequence[Output], note: str = "") -> None:
         """The answers to one batch, in call order; what the loop has to say rides inside the last one, never in a message of its own."""
@@ -183,27 +205,25 @@ class AgentLoop:
 
     async def _closing_reply(self, reason: StopReason) -> RunResult:
         """The forced last answer. Tools stay declared; when the model calls another tool all the same, a second try forbids them."""
-        await self._frame.recorder.barrier()
-        for forbid in (False, True):
-            reply = await self._query(CallOptions(forbid_tools=forbid))
-            calls = reply.message.calls
-            if not calls:
-                text = grammar.strip(reply.message.text) or reply.message.text
-                return self._result(reason, text)
-            finals = [call for call in calls if call.name == "agent_exit"]
-            if len(finals) == len(calls) == 1:
-                await self._frame.recorder.barrier()
-                batch = self._parts.act.batch(calls)
-                try:
-                    outputs = await batch.run()
-                finally:
-                    self._append_results(calls, batch.results)
-                if outputs[0].exit is not None:
-                    return self._exit(outputs[0].exit, reply.message, reason)
-            else:
-                refused = Output("Not run: this was your last step. Answer in words now, or call agent_exit alone.", is_error=True)
-                self._append_results(calls, [refused] * len(calls))
-        return self._result(reason, self._parts.conversation.last_words())
+        try:
+            for forbid in (False, True):
+                reply = await self._query(CallOptions(forbid_tools=forbid))
+                calls = reply.message.calls
+                if not calls:
+                    return self._result(reason, grammar.strip(reply.message.text) or self._words_so_far())
+                if [call.name for call in calls] == ["agent_exit"]:
+                    (output,) = await self._results_of(calls)
+                    if output.exit is not None:
+                        return self._exit(output.exit, reply.message, reason)
+                else:
+                    self._append_results(calls, [LAST_STEP_OVER] * len(calls))
+        except ModelError as failure:
+            self._notes.append(f"Its last reply could not be had: {failure}")
+        return self._result(reason, self._words_so_far())
+
+    def _words_so_far(self) -> str:
+        """The newest words of this run, "" when it has said none. An earlier task of the same conversation is another matter."""
+        return next(filter(None, map(grammar.strip, self._parts.conversation.words(self._begun))), "")
 
     def _exit(self, ended: Exit, message: Message, reason: StopReason = StopReason.AGENT_EXIT) -> RunResult:
         text = exit_deliverable(ended.handoff, ended.reason, grammar.strip(message.text))
@@ -212,10 +232,8 @@ class AgentLoop:
     def _result(self, reason: StopReason, deliverable: str, *, error: YagentError | None = None) -> RunResult:
         return RunResult(reason, deliverable, self._steps, None, error, tuple(self._notes))
 
-    def _observe(self, message: Message | None) -> grammar.Thought | None:
-        """Tell what the agent thinks it is doing; count the blocks that could not be read (L-19)."""
-        if message is None or not message.text:
-            return None
+    def _observe(self, message: Message) -> grammar.Thought | None:
+        """Tell what the agent thinks it is doing; log where no block could be read (L-19)."""
         thought = grammar.parse(message.text)
         if thought is None:
             if self.role.demands_thought:

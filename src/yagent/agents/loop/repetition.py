@@ -45,7 +45,7 @@ class Repetition:
             if step != circle[period - 1 - index % period]:
                 break
             count += index % period == 0
-        return count if len(self._history) >= period else 0
+        return count
 
 
 def reminder(count: int) -> str:
@@ -56,5 +56,5 @@ def reminder(count: int) -> str:
 def _canonical(arguments: str) -> str:
     try:
         return json.dumps(json.loads(arguments), sort_keys=True)
-    except ValueError:
+    except (ValueError, RecursionError):
         return arguments

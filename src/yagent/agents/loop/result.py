@@ -29,11 +29,11 @@ class RunResult:
     @property
     def status(self) -> str:
         """`ok`, `partial` or `error`: the agent's own word where it finished, ours where it did not."""
-        if self.is_finished:
+        if self.is_finished and self.deliverable.strip():
             if self.handoff is not None:
                 return self.handoff.status
             return "partial" if self.notes else "ok"
-        return "error" if self.error is not None or not self.deliverable else "partial"
+        return "error" if self.error is not None or not self.deliverable.strip() else "partial"
 
     @property
     def exit_code(self) -> int:
@@ -46,9 +46,9 @@ class RunResult:
 
 def exit_deliverable(handoff: Handoff | None, reason: str, text: str) -> str:
     """The result of a run that ends by `agent_exit`: the hand-over, or that same message's text when it is longer than the conclusion."""
-    if handoff is None:
-        return text or reason
-    return text if len(text) > len(handoff.conclusion) else render_handoff(handoff)
+    if handoff is not None and len(text) <= len(handoff.conclusion):
+        return render_handoff(handoff) or reason.strip()
+    return text or reason.strip()
 
 
 def render_handoff(handoff: Handoff) -> str:

@@ -9,6 +9,7 @@ from yagent.llm.engine import (
     Completed,
     Dialogue,
     ModelGaveUp,
+    RateLimited,
     ReasoningDelta,
     Retrying,
     Sent,
@@ -54,22 +55,22 @@ class Turn:
     async def query(self, options: CallOptions) -> Completed:
         """The reply to everything said so far.
 
-        An empty reply and a call that failed in passing are tried again. Raises `ModelError`, or `LimitReached` when the task may not
-        go on.
+        A reply without words and calls, and a call that failed in passing, are tried again. Raises `ModelError`, or `LimitReached` when
+        the task may not go on.
         """
         attempt = 0
         while True:
             self._frame.account.check()
             try:
                 reply = await self._call(options)
-                if reply.message.parts or reply.finish == "refusal":
-                    return reply
-                raise TransientModelError("The model returned nothing at all. Try again, or choose another model.")
+                _demand_content(reply)
+                return reply
             except TransientModelError as failure:
-                if attempt >= self._settings.step_retries:
+                asked = (failure.retry_after or 0.0) if isinstance(failure, RateLimited) else 0.0
+                if attempt >= self._settings.step_retries or asked > BACKOFF_CAP:
                     raise
                 attempt += 1
-                delay = min(self._settings.backoff * 2 ** (attempt - 1), BACKOFF_CAP)
+                delay = max(asked, min(self._settings.backoff * 2 ** (attempt - 1), BACKOFF_CAP))
                 self._frame.publisher.publish(LlmRetry(reason=str(failure), delay_seconds=delay, attempt=attempt + 1))
                 with self._frame.activity.busy():
                     await self._frame.clock.sleep(delay)
@@ -103,6 +104,18 @@ class Turn:
         raise ModelGaveUp(
             f"{self._identity.model} ended its reply without completing it. This is a defect of its engine; please report it."
         )
+
+
+def _demand_content(reply: Completed) -> None:
+    """Raises `ModelError` for a reply that says and asks nothing."""
+    if reply.message.calls or reply.message.text.strip() or reply.finish in ("refusal", "content_filter", "pause"):
+        return
+    if reply.finish == "length":
+        raise ModelGaveUp(
+            "The model reached its output limit before it said anything: it spent all of it on reasoning. "
+            "Raise max_tokens, lower the reasoning effort, or choose another model."
+        )
+    raise TransientModelError("The model returned nothing: no words and no tool call. Try again, or choose another model.")
 
 
 class _Telling:
