@@ -1,5 +1,6 @@
 """Entry point. The exact question for the version is answered without importing anything of weight."""
 
+import gc
 import sys
 
 
@@ -10,8 +11,11 @@ def main() -> None:
 
         sys.stdout.write(f"yagent {VERSION}\n")
         return
+    gc.disable()  # nothing that is imported is garbage; looking for some takes a tenth of the start
     from yagent.apps.cli.main import main as run
 
+    gc.freeze()
+    gc.enable()
     run()
 
 

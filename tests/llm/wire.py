@@ -10,7 +10,7 @@ from typing import Any
 from tests.support.model_server import rules_chat, rules_messages, rules_responses
 from tests.support.model_server.rules import parse_body
 from yagent.llm.dialects.port import Decoder, Encoder, Learned, WireModel, WireSettings
-from yagent.llm.dialects.table import DIALECTS
+from yagent.llm.dialects.table import DIALECTS, dialect_for
 from yagent.llm.engine import CallOptions, Completed, Head, TextDelta
 from yagent.llm.quirks import Quirks
 from yagent.llm.quirks_table import quirks_for
@@ -41,7 +41,9 @@ class Wire:
     def __post_init__(self) -> None:
         self.identity = ModelIdentity("here", self.model, self.api_format)
         quirks = self.quirks or quirks_for(self.api_format, self.host, self.model)
-        self.encoder: Encoder = DIALECTS[self.api_format].encoder(self.head, WireModel(self.identity, self.settings, quirks, self.learned))
+        self.encoder: Encoder = dialect_for(self.api_format).encoder(
+            self.head, WireModel(self.identity, self.settings, quirks, self.learned)
+        )
 
     def say(self, *messages: Message | str) -> Wire:
         """Append messages; a string is the user's."""

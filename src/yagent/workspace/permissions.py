@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import field, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from yagent.protocol.asks import Offer
 from yagent.protocol.visible import has_hidden
@@ -36,7 +36,9 @@ from yagent.workspace.path_judge import WHOLE_WORKSPACE, PathJudge, library_root
 from yagent.workspace.protected import ProtectedSet, ProtectedSettings
 from yagent.workspace.rule_book import ALLOWED, Finding, RuleBook, asks
 from yagent.workspace.rules import Anchors, Rule, RuleError, parse_rules
-from yagent.workspace.shell_judge import LineFinding, ShellJudge
+
+if TYPE_CHECKING:
+    from yagent.workspace.shell_judge import LineFinding, ShellJudge
 
 __all__ = [
     "Action",
@@ -222,6 +224,8 @@ class Permissions:
 
     @cached_property
     def _shell(self) -> ShellJudge:
+        from yagent.workspace.shell_judge import ShellJudge
+
         return ShellJudge(self._paths, self.settings.environment)
 
 

@@ -19,7 +19,6 @@ from yagent.apps.cli.progress import write_to_standard_error
 from yagent.records import dataclass
 from yagent.runtime.clock import SystemClock
 from yagent.session.build import open_session
-from yagent.session.demonstration import Demonstration
 from yagent.session.request import RunFlags, SessionRequest
 
 INTRODUCTION = """This is a demonstration: the model's words are played from a recording, everything else is real.
@@ -49,6 +48,8 @@ def command(context: typer.Context, options: DemoOptions) -> None:
 
 
 async def _play(workspace: Path, *, fast: bool) -> int:
+    from yagent.session.demonstration import Demonstration
+
     clock = SystemClock()
     demonstration = Demonstration(clock, pace=0.0 if fast else 0.02)
     await demonstration.lay_out(workspace)
