@@ -170,6 +170,14 @@ async def test_a_hopeless_pattern_ends_in_time(clock: VirtualClock, tmp_path: Pa
     assert "stopped after" in result.truncated
 
 
+async def test_a_match_in_a_line_of_extreme_length_is_mentioned(clock: VirtualClock, tmp_path: Path) -> None:
+    write(tmp_path, "a.txt", "x" * 20_000_000 + "needle")
+    write(tmp_path, "b.txt", "needle\n")
+    result = await Searcher(clock, dict(os.environ)).search(SearchRequest("needle", tmp_path))
+    assert [(hit.path, hit.line) for hit in result.hits] == [("a.txt", None), ("b.txt", 1)]
+    assert any("extremely long lines" in note for note in result.notes)
+
+
 async def test_settings_of_the_user_s_ripgrep_do_not_matter(repository: Path, clock: VirtualClock, tmp_path: Path) -> None:
     write(tmp_path, "rc", "--ignore-case\n")
     searcher = Searcher(clock, {**os.environ, "RIPGREP_CONFIG_PATH": str(tmp_path / "rc")})

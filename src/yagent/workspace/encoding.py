@@ -188,7 +188,9 @@ def _decodes(data: bytes, codec: str, partial: bool) -> bool:
         if partial:
             codecs.getincrementaldecoder(codec)().decode(data)
             return True
-        return data.decode(codec).encode(codec) == data
+        text = data.decode(codec)
+        # Strict UTF-8 has one form for each text; older encodings may have several.
+        return codec == "utf-8" or text.encode(codec) == data
     except UnicodeError:
         return False
 

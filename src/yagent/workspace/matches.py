@@ -71,7 +71,10 @@ class MatchReader:
         if len(self._pending) > RECORD_LIMIT:
             match = _LONG_RECORD.match(self._pending)
             if match:
-                self.oversized.append(_path(json.loads(match.group(1))))
+                path = _path(json.loads(match.group(1)))
+                self.oversized.append(path)
+                self.matches[path] += 1
+                self.hits.append(SearchHit(path, None, 1, "(a match in a line too long to show)"))
             self._pending = bytearray()
             self._skipping = True
 
