@@ -17,7 +17,9 @@ _BLANK_LOOKALIKES = frozenset("\u00a0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\
 _JOINERS = frozenset("\u200c\u200d")
 _TAGS = range(0xE0000, 0xE0080)
 _EMOJI_MADE_OF_TAGS = re.compile("\U0001f3f4[\U000e0020-\U000e007e]+\U000e007f")
-_WORD = re.compile(r"[^\W\d_]+(?:[-.][^\W\d_]+)*")
+_WORD = re.compile(r"://[^\s/]+|[^\W\d_]+")
+"""A host as a whole, or a run of letters."""
+
 _LATIN_LOOKALIKES = ("CYRILLIC", "GREEK", "ARMENIAN", "CHEROKEE")
 
 

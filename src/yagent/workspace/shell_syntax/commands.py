@@ -77,10 +77,10 @@ def every_command(commands: Iterable[Command]) -> Iterator[Command]:
 
 @dataclass(slots=True)
 class Budget:
-    """How much one line may cost: commands found, and depth of scripts within scripts."""
+    """How much one line may cost: commands found, compound commands and scripts within each other, characters."""
 
     commands: int = 400
-    depth: int = 12
+    depth: int = 24
     characters: int = 48 * 1024
 
 

@@ -23,13 +23,13 @@ _ARITHMETIC_TESTS = frozenset({"-eq", "-ne", "-lt", "-le", "-gt", "-ge"})
 
 def run_script(line: Line, script: Script, place: Place) -> Outcome:
     """Parse a script that runs at a place; its commands are added to the line's."""
-    line.budget.depth -= 1
+    line.enter()
     line.budget.characters -= len(script.text)
-    if line.budget.depth < 0 or line.budget.characters < 0:
-        raise NotUnderstoodError("it is too long or nested too deeply to be judged")
+    if line.budget.characters < 0:
+        raise NotUnderstoodError("it is too long to be judged")
     text = script.text if script.lifted else lift(script.text, line.bodies)
     outcome = _Parser(text, line).whole(place)
-    line.budget.depth += 1
+    line.leave()
     return outcome
 
 
@@ -105,7 +105,9 @@ class _Parser(SimpleParser):
         }.get(word)
         if compound is None:
             return self._function_or_simple(place)
+        self._line.enter()
         outcome = compound(place)
+        self._line.leave()
         around = join(place.directories, outcome.either)
         redirections, stdin, _ = self._redirections(replace(place, directories=around))
         if redirections:

@@ -55,6 +55,16 @@ class Line:
         """Note something that keeps the line from meaning what it says; `text` completes "this line …"."""
         self.hazards.append(Hazard(code, text))
 
+    def enter(self) -> None:
+        """Go one compound command or script deeper."""
+        self.budget.depth -= 1
+        if self.budget.depth < 0:
+            raise NotUnderstoodError("it is nested too deeply to be judged")
+
+    def leave(self) -> None:
+        """Come back from one."""
+        self.budget.depth += 1
+
     def keeps(self, name: str) -> bool:
         """Say whether a variable certainly keeps its value throughout the line."""
         return _SETS_VARIABLES.search(self.text) is None and re.search(rf"(?<![\w$]){name}\+?=", self.text) is None
@@ -113,6 +123,8 @@ class SimpleParser:
             if not words and self._is_assignment():
                 assignments.append(self._assignment(place))
             else:
+                if words and words[-1].source in ("time", "-p") and words[0].source == "time" and self._is_assignment():
+                    raise NotUnderstoodError("time stands before an assignment")
                 if not words:
                     self._heads.add(self._tokens[self._next].start)
                 words += self._word(place)

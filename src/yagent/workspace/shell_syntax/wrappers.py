@@ -97,7 +97,7 @@ def _prefixed(line: Line, command: Command, place: Place, form: Form) -> Command
     if name == "command" and command.words[1:2] and command.words[1].value in ("-v", "-V"):
         return command
     assignments: list[Assignment] = []
-    while name == "env" and rest and "=" in rest[0].text and not rest[0].text.startswith("="):
+    while name == "env" and rest and "=" in rest[0].text:
         variable, _, value = rest[0].text.partition("=")
         assignments.append(Assignment(variable, replace(rest[0], text=value)))
         rest = rest[1:]
