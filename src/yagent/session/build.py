@@ -30,7 +30,7 @@ from yagent.rollout.writer import NullRecorder, Numbers, SessionLog
 from yagent.runtime.atomic import make_private_directory
 from yagent.runtime.bus import Bus
 from yagent.runtime.clock import Clock
-from yagent.runtime.log import Redactor, configure
+from yagent.runtime.log import Redactor, configure, crash_report
 from yagent.runtime.paths import DataHome, project_id
 from yagent.runtime.supervise import Domain
 from yagent.session.asks import AskDesk
@@ -83,7 +83,7 @@ async def open_session(request: SessionRequest, clock: Clock, *, source: EngineS
         settings = shell_settings(config, request, chosen)
         shell = await stack.enter_async_context(Shell(clock=clock, environment=request.environ, temporary=temporary, settings=settings))
         permissions = permission_settings(config, request, home, user, temporary)
-        parts = _Parts(request, config, home, clock, domain, engines, shell)
+        parts = _Parts(request, config, home, clock, domain, engines, shell, partial(_crash_reported, home, clock, redactor))
         session, close = await parts.session(permissions, [home.problem, *(chosen.notices if chosen else ())])
         try:
             yield session
@@ -144,6 +144,7 @@ class _Parts:
     domain: Domain
     engines: EngineSource
     shell: Shell
+    report_crash: Callable[[BaseException], str]
 
     async def session(self, judging: PermissionSettings, notices: Sequence[object]) -> tuple[Session, Callable[[], Awaitable[None]]]:
         """The session, and what closes its records."""
@@ -172,6 +173,7 @@ class _Parts:
             grants=grants,
             write_lock=asyncio.Lock(),
             roster=ROSTER,
+            report_crash=self.report_crash,
             settings=settings,
         )
         surroundings = Surroundings(request.workspace, Git(clock, request.environ), clock, can_ask=settings.offers_asks)
@@ -196,6 +198,12 @@ class _Parts:
             *(ModelInfo(model=each.model, provider=each.provider, context_window=each.context_window, fallback=False) for each in models),
             *(WarningIssued(code="start", text=warning) for warning in warnings),
         ]
+
+
+def _crash_reported(home: DataHome, clock: Clock, redactor: Redactor, error: BaseException) -> str:
+    """Blocks."""
+    report = None if home.problem is not None else crash_report(error, home.logs_dir, clock=clock, redactor=redactor)
+    return "No report could be written." if report is None else f"The report is {report}: please send it with what you did."
 
 
 def _registry(config: Config, prompts: Prompts, searcher: Searcher) -> Registry:

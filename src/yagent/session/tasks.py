@@ -2,10 +2,11 @@
 
 import asyncio
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 
 from yagent.agents.director.context import first_message_context, is_first_turn
 from yagent.agents.director.hooks import DelegationReminder, ReminderPolicy
-from yagent.agents.loop.carry_out import carry_out
+from yagent.agents.loop.carry_out import carry_out, seal
 from yagent.agents.loop.hooks import LoopHooks
 from yagent.agents.loop.loop import AgentLoop
 from yagent.agents.loop.result import RunResult
@@ -30,7 +31,7 @@ from yagent.protocol.stop import DENIED, StopReason, strongest
 from yagent.records import dataclass
 from yagent.runtime.activity import Activity
 from yagent.runtime.gate import Gate
-from yagent.runtime.supervise import Handle
+from yagent.runtime.supervise import Handle, Outcome, in_thread
 from yagent.session.project import Surroundings
 from yagent.session.runs import Runs, Seat, seat_for
 from yagent.session.voice import CurrentTask
@@ -94,9 +95,9 @@ class TaskRunner:
             handle = self._shop.domain.go("director", self._carried_out(prompt, account, jobs))
             self.stop = handle.cancel
             outcome = await handle.outcome()
+            result = await self._sealed(outcome)
             for name in await jobs.end_all():
                 account.warn(f"A background command was still running and was ended: {name}")
-        result = outcome.value if outcome.value is not None else self._interrupted(outcome.error)
         return self._told(await self._given_account(result, account, await before))
 
     async def _state_before(self) -> Handle[WorkspaceState]:
@@ -155,12 +156,24 @@ class TaskRunner:
             publisher.publish(CommitContextLoaded(head=found.git.head, commits=found.commits))
         return first_message_context(found.environment, found.documents)
 
+    async def _sealed(self, outcome: Outcome[RunResult]) -> RunResult:
+        """The result of the Director's run. One that ended outside the loop's own care gets its terminal record here."""
+        result = outcome.value if outcome.value is not None else self._interrupted(outcome.error)
+        if self._seat is not None and (self._loop is None or self._loop.result is None):
+            await seal(self._seat.recorder, result)
+        if isinstance(result.error, Panic):
+            told = await in_thread(self._shop.report_crash, result.error.__cause__ or result.error)
+            return replace(result, error=Panic(f"{result.error} {told}"))
+        return result
+
     def _interrupted(self, error: BaseException | None) -> RunResult:
         """The result of a run that was cancelled, or that failed outside the loop's own care: a defect of ours."""
         if isinstance(error, asyncio.CancelledError):
             done = None if self._loop is None else self._loop.result
             return done or RunResult(StopReason.CANCELLED, "", 0)
-        return RunResult(StopReason.PANIC, "", 0, error=Panic(f"The task stopped on an unexpected {type(error).__name__}: {error}."))
+        panic = Panic(f"The task stopped on an unexpected {type(error).__name__}: {error}.")
+        panic.__cause__ = error
+        return RunResult(StopReason.PANIC, "", 0, error=panic)
 
     async def _given_account(self, result: RunResult, account: TaskAccount, before: WorkspaceState) -> TaskResult:
         for remark in result.notes:

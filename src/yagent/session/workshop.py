@@ -42,7 +42,8 @@ class RunSettings:
 
 @dataclass(frozen=True, slots=True)
 class Workshop:
-    """Made once for a session. `engine(role, tool)` gives the model of an agent, or of one of its tools."""
+    """Made once for a session. `engine(role, tool)` gives the model of an agent, or of one of its tools; `report_crash` writes a report
+    and says in a sentence where it is (it blocks)."""
 
     session: SessionId
     workspace: Path
@@ -58,6 +59,7 @@ class Workshop:
     grants: Grants
     write_lock: asyncio.Lock
     roster: Mapping[str, Role]
+    report_crash: Callable[[BaseException], str]
     settings: RunSettings
 
 

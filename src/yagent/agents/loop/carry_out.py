@@ -51,13 +51,13 @@ async def _timed(loop: AgentLoop, opening: Sequence[Message], frame: Frame) -> R
 async def _sealed(frame: Frame, result: RunResult) -> None:
     """See to the terminal record, also while the run is being cancelled. What cannot be kept is told with the task's result."""
     try:
-        await shielded(_seal(frame.recorder, result), timeout=CLOSING_SECONDS, clock=frame.clock, name="seal record")
+        await shielded(seal(frame.recorder, result), timeout=CLOSING_SECONDS, clock=frame.clock, name="seal record")
     except (TimeoutError, YagentError) as failure:
         if result.error is not failure:
             frame.account.warn(f"The end of the record is missing: {failure or 'the disk does not answer'}")
 
 
-async def _seal(recorder: Recorder, result: RunResult) -> None:
+async def seal(recorder: Recorder, result: RunResult) -> None:
     name = "task_complete" if result.is_finished else "turn_aborted"
     data = {"stop_reason": result.stop_reason.value, "status": result.status, "steps": result.steps, "error": str(result.error or "")}
     if result.stop_reason is StopReason.AGENT_EXIT and result.handoff is not None:

@@ -68,6 +68,8 @@ class AgentLoop:
         self._delegated = False
         self.result: RunResult | None = None  # set by who carries the run out, when it is over
         self._notes: list[str] = []
+        self._made = 0
+        self._changed: dict[str, None] = {}
 
     @property
     def steps(self) -> int:
@@ -93,6 +95,7 @@ class AgentLoop:
         if reason is StopReason.PANIC and known is None:
             logger.error("the loop of %s failed", self.role.name, exc_info=error)
             known = Panic(f"{self.role.name} stopped on an unexpected {type(error).__name__}: {error}. The log has the details.")
+            known.__cause__ = error
         return self._result(reason, self._words_so_far(), error=known)
 
     async def last_word(self, reason: StopReason, instruction: str) -> RunResult:
@@ -187,6 +190,8 @@ class AgentLoop:
             note = remark(calls, outputs)
         finally:
             self._append_results(calls, outputs, note)
+            self._made += sum(call.name != "agent_exit" for call in calls)
+            self._changed.update(dict.fromkeys(path for output in outputs for path in output.changed))
         return outputs
 
     def _remark(self, calls: Sequence[ToolCall], outputs: Sequence[Output]) -> str:
@@ -227,10 +232,12 @@ class AgentLoop:
 
     def _exit(self, ended: Exit, message: Message, reason: StopReason = StopReason.AGENT_EXIT) -> RunResult:
         text = exit_deliverable(ended.handoff, ended.reason, grammar.strip(message.text))
-        return RunResult(reason, text, self._steps, ended.handoff, None, tuple(self._notes))
+        return replace(self._result(reason, text), handoff=ended.handoff)
 
     def _result(self, reason: StopReason, deliverable: str, *, error: YagentError | None = None) -> RunResult:
-        return RunResult(reason, deliverable, self._steps, None, error, tuple(self._notes))
+        return RunResult(
+            reason, deliverable, self._steps, error=error, notes=tuple(self._notes), calls=self._made, changed=tuple(self._changed)
+        )
 
     def _observe(self, message: Message) -> grammar.Thought | None:
         """Tell what the agent thinks it is doing; log where no block could be read (L-19)."""
