@@ -10,6 +10,7 @@ from yagent.records import dataclass
 
 DOCUMENTS = ("YAGENT.md", "CLAUDE.md", "AGENTS.md")  # of the workspace root only (F-04)
 DOCUMENT_LIMIT = 24_000  # bytes of all documents together
+CUT = "… (cut here: read the file for the rest)"
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,19 +53,17 @@ def is_first_turn(messages: Sequence[Message]) -> bool:
 
 
 def fit_documents(documents: Sequence[Document], limit: int = DOCUMENT_LIMIT) -> tuple[Document, ...]:
-    """The documents within `limit` bytes of UTF-8 in all, in their order of precedence; a cut one says so."""
+    """The documents within `limit` bytes of UTF-8 in all, in their order of precedence; one that is cut, or left out, says so."""
     fitted, left = [], limit
     for document in documents:
         data = document.text.encode("utf-8", "replace")
         if not data.strip():
             continue
         if len(data) > left:
-            cut = data[:left].decode("utf-8", "ignore")
-            if cut.strip():
-                fitted.append(
-                    Document(document.name, f"{cut}\n… ({len(data) - left} more bytes; read the file for the rest)", shortened=True)
-                )
-            break
-        fitted.append(document)
-        left -= len(data)
+            kept = data[:left].decode("utf-8", "ignore")
+            fitted.append(Document(document.name, f"{kept}\n{CUT}".lstrip("\n"), shortened=True))
+            left = 0
+        else:
+            fitted.append(document)
+            left -= len(data)
     return tuple(fitted)

@@ -1,7 +1,7 @@
 """The delegation reminder: when the Director answers in words although there is work to hand out (F-08…F-10 as ruled)."""
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Literal, TypeAlias
 
 from yagent.agents.loop.hooks import Reply
@@ -10,11 +10,8 @@ ReminderPolicy: TypeAlias = Literal["auto", "always", "never"]
 MAX_NON_DELEGATION_PROMPTS = 3
 FENCE_LINES = 5
 
-_FENCE = re.compile(
-    r"(?P<before>[^\n]*)\n?^[ \t]*(?P<mark>`{3,}|~{3,})(?P<info>[^\n]*)\n(?P<body>.*?)^[ \t]*(?P=mark)[ \t]*$",
-    re.MULTILINE | re.DOTALL,
-)
-_PATH = re.compile(r"[\w./\\-]*[\w-]+\.\w+|[\w.-]+/[\w./-]+")
+_MARK = re.compile(r"[ \t]*(`{3,}|~{3,})(.*)")
+_PATH = re.compile(r"[\w./\\-]+")
 
 
 class DelegationReminder:
@@ -40,10 +37,29 @@ class DelegationReminder:
         """Its own plan has open items, or it shows code for a file of the workspace instead of having it changed."""
         if reply.thought is not None and reply.thought.open_items:
             return True
-        return any(self._is_code_for_a_file(match) for match in _FENCE.finditer(reply.message.text))
+        blocks = _code_blocks(reply.message.text)
+        return any(size >= FENCE_LINES and any(map(self._names_file, _paths(named))) for named, size in blocks)
 
-    def _is_code_for_a_file(self, fence: re.Match[str]) -> bool:
-        if fence["body"].count("\n") < FENCE_LINES:
-            return False
-        named = _PATH.findall(fence["info"]) + _PATH.findall(fence["before"])
-        return any(self._names_file(path) for path in named)
+
+def _code_blocks(text: str) -> Iterator[tuple[str, int]]:
+    """Each fenced block: what it is headed with (the line of words before it and its info string) and how many lines it has."""
+    before, named, mark, size = "", "", "", 0
+    for line in text.splitlines():
+        found = _MARK.fullmatch(line)
+        if mark and found is not None and found[1].startswith(mark) and not found[2].strip():
+            yield named, size
+            before = mark = ""
+        elif mark:
+            size += 1
+        elif found is not None:
+            named, mark, size = f"{before} {found[2]}", found[1], 0
+        elif line.strip():
+            before = line
+    if mark:  # a reply that was cut
+        yield named, size
+
+
+def _paths(line: str) -> Iterator[str]:
+    """What may be a path in a line of words: it has a dot or a slash inside."""
+    words = (word.rstrip(".") for word in _PATH.findall(line))
+    return (word for word in words if "." in word or "/" in word)
