@@ -182,6 +182,8 @@ export interface ToolCallResult {
   readonly ok: boolean;
   /** What the model is told, clipped for display; the rollout has all of it. */
   readonly text: string;
+  /** The result in a few words, for example `exit 1` or `+3 -1`; may be empty. */
+  readonly summary: string;
   /** Running time in milliseconds, without waiting for a slot or an answer. */
   readonly duration_ms: number;
 }

@@ -130,7 +130,7 @@ def test_what_the_schema_makes_certain_is_accepted_and_noted(name: str, sent: An
         ("note", ["n"]),
         ("note", {"a": 1}),
         ("items", []),
-        ("items", "no list"),
+        ("items", 7),
         ("items", [{"title": "x"}] * 4),
         ("items", [None]),
         ("tags", [["a"]]),
@@ -192,3 +192,9 @@ def test_valid_arguments_survive_encoding_and_double_encoding(note: str, titles:
     plain = parse(Everything, {"note": note, "items": items, "depth": depth}).value
     doubled = parse(Everything, {"note": note, "items": json.dumps(items), "depth": str(depth)}).value
     assert plain == doubled == Everything(note, tuple(Item(title) for title in titles), depth)
+
+
+def test_a_bare_text_stands_for_the_object_whose_one_needed_field_is_a_text() -> None:
+    parsed = parse(Everything, {**VALID, "items": ["buy milk"]})
+    assert [item.title for item in parsed.value.items] == ["buy milk"]
+    assert any("title" in note for note in parsed.notes)

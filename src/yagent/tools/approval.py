@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 from uuid import uuid4
 
 from yagent.protocol.asks import Answer, Ask
@@ -20,6 +20,9 @@ class Refused:
     text: str
     subject: str
     answered_by: str
+
+
+SUBJECT_LENGTH: Final = 120  # characters of a subject in a refusal
 
 
 class Approval:
@@ -85,7 +88,7 @@ class Approval:
 
 def _declined(name: str, verdict: Verdict, answer: Answer) -> str:
     """What the model reads after a refusal. It says that a person refused only when one did."""
-    what = f"{name} ({verdict.subject})"
+    what = f"{name} ({shortened(verdict.subject)})"
     if answer.answered_by == "nobody":
         said = f"{what} needs an approval and nobody can give one in this run."
     elif answer.answered_by == "cancelled":
@@ -93,4 +96,11 @@ def _declined(name: str, verdict: Verdict, answer: Answer) -> str:
     else:
         said = f"The user declined {what}." + (f" They said: {answer.text}" if answer.text.strip() else "")
     reasons = f" Why it was asked: {verdict.explanation()}" if verdict.reasons else ""
-    return f"{said}{reasons}\nNothing was executed. Find a way without it, or hand over what is missing."
+    advice = "Do not try variants of it: do it another way with the tools you have, or hand over what is missing."
+    return f"{said}{reasons}\nNothing was executed. {advice}"
+
+
+def shortened(subject: str) -> str:
+    """A subject as a reminder of what was meant; who wrote it knows the rest."""
+    line = subject.strip().partition("\n")[0]
+    return line if line == subject.strip() and len(line) <= SUBJECT_LENGTH else f"{line[:SUBJECT_LENGTH]}…"

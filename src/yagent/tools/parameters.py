@@ -106,7 +106,7 @@ class ObjectKind:
 
     def read(self, value: Any, at: str, reading: Reading) -> Any:
         """An instance, or None after problems were noted in `reading`."""
-        value = reading.decoded(value, dict, at)
+        value = self._wrapped(reading.decoded(value, dict, at), at, reading)
         if not isinstance(value, Mapping):
             reading.problem(at, self.form, value)
             return None
@@ -124,6 +124,14 @@ class ObjectKind:
             hint = f" (did you mean {shown(near[0])}?)" if near else ""
             reading.notes.append(f"{_inside(at, name)} is no parameter and was ignored{hint}")
         return self._made(**read) if len(reading.problems) == before else None
+
+    def _wrapped(self, value: Any, at: str, reading: Reading) -> Any:
+        """A bare text inside the arguments, where the object needs just one text, stands for the object with that text."""
+        needed = [name for name, each in self._properties.items() if each.required]
+        if not at or not isinstance(value, str) or len(needed) != 1 or not isinstance(self._properties[needed[0]].kind, TextKind):
+            return value
+        reading.tolerated(at, f"an object with {shown(needed[0])}", value)
+        return {needed[0]: value}
 
 
 def object_kind(parameters: type[Any]) -> ObjectKind:

@@ -3,7 +3,6 @@
 from collections.abc import Mapping, Sequence
 
 from yagent.agents.loop.result import RunResult, render_handoff
-from yagent.protocol.ids import AgentIdentity
 from yagent.protocol.stop import StopReason
 from yagent.records import dataclass
 
@@ -32,11 +31,14 @@ class References:
 
 
 def resolve(references: Sequence[str], results: Mapping[str, str]) -> References:
-    """Look up `agent:<role>` (also `agent:<role>_agent`) among the results of this task, ten at most after removing doubles (F-24)."""
+    """Look up `agent:<role>#<number>`, or `agent:<role>` for the newest, among the results of this task (F-24).
+
+    `agent:<role>_agent` means the same; ten at most are taken, after removing doubles.
+    """
     texts, unresolved = [], []
     for reference in list(dict.fromkeys(reference.strip() for reference in references))[:MAX_REFERENCES]:
         kind, _, name = reference.partition(":")
-        text = results.get(name.removesuffix("_agent")) if kind == "agent" else None
+        text = results.get(name.replace("_agent", "")) if kind == "agent" else None
         if text is None:
             unresolved.append(reference)
         else:
@@ -48,19 +50,28 @@ def task_message(task: str, references: References, context: str) -> str:
     """The first message of the one who works: where it is, what it is given, what to do."""
     parts = [context] if context else []
     parts += [f'<result of="{reference}">\n{text}\n</result>' for reference, text in references.texts]
+    if references.unresolved:
+        parts.append(f"There is no result called {', '.join(references.unresolved)}; you were given nothing for it.")
     parts.append(f"<task>\n{task}\n</task>")
     return "\n\n".join(parts)
 
 
-def render(identity: AgentIdentity, result: RunResult, unresolved: Sequence[str] = ()) -> str:
+def render(name: str, result: RunResult, unresolved: Sequence[str] = ()) -> str:
     """The result as its reader sees it: a header that cannot be overlooked, then the hand-over, then what was said at greater length.
+
+    `name` is what the result can be referred to by, `repo#2`.
 
     Work that did not end by itself is called unfinished, an end without a word is called that: nothing looks completed that is not.
     """
-    header = f"[{identity.role} · {result.status} · {result.stop_reason} · {result.steps} steps]"
+    steps = "1 step" if result.steps == 1 else f"{result.steps} steps"
+    header = f"[{name} · {result.status} · {result.stop_reason} · {steps}]"
     if unresolved:
         header += f" [unresolved: {len(unresolved)} ({', '.join(unresolved)})]"
     lines = [header]
+    if result.changed:
+        lines.append(f"Files it changed with its tools: {', '.join(result.changed)}")
+    if not result.calls:
+        lines.append("It used no tool: nothing in this result was looked up.")
     if not result.is_finished:
         why = _ENDS.get(result.stop_reason, "something failed in it")
         lines.append(f"It did not finish: {why}." + (f" {result.error}" if result.error else ""))

@@ -57,15 +57,17 @@ class Delegations:
         if parent.depth >= MAX_DEPTH:
             return Output(f"Delegations are nested {MAX_DEPTH} deep already. Do this part yourself.", is_error=True)
         identity = AgentIdentity(role.name, call.call_id, parent.depth + 1)
-        references = resolve(request.context_refs, self._frame.account.results)
+        account = self._frame.account
+        name = account.name_result(role.name)
+        references = resolve(request.context_refs, account.results)
         async with self._slots.one():  # queueing comes before the timers of the new run
             try:
                 run = await self._prepare(role, identity, request.task, references, call.scope)
             except YagentError as failure:
                 return Output(f"{identity.label} could not start: {failure}", is_error=True)
             result = await self._run(identity, request.task, parent, run)
-        text = render(identity, result, references.unresolved)
-        self._frame.account.results[role.name] = text
+        text = render(name, result, references.unresolved)
+        account.results[name] = account.results[role.name] = text
         return Output(text, is_error=result.status == "error", summary=f"{result.status} · {result.steps} steps")
 
     async def _run(self, identity: AgentIdentity, task: str, parent: AgentIdentity, run: PreparedRun) -> RunResult:

@@ -44,7 +44,14 @@ class Act:
         finally:
             duration = round((self._frame.clock.now() - started) * 1000)
             self._frame.publisher.publish(
-                ToolCallResult(call_id=call.id, name=call.name, ok=not output.is_error, text=clip(output.text), duration_ms=duration)
+                ToolCallResult(
+                    call_id=call.id,
+                    name=call.name,
+                    ok=not output.is_error,
+                    text=clip(output.text),
+                    summary=output.summary,
+                    duration_ms=duration,
+                )
             )
 
 

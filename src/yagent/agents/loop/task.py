@@ -28,7 +28,8 @@ class TaskAccount:
     model_calls: int = 0
     denials: list[DeniedAccount] = field(default_factory=list)
     delegations: list[DelegationAccount] = field(default_factory=list)
-    results: dict[str, str] = field(default_factory=dict)  # role -> rendered result of its latest delegation
+    results: dict[str, str] = field(default_factory=dict)  # "repo#2" and, for the newest of a role, "repo" -> rendered result
+    runs: dict[str, int] = field(default_factory=dict)  # role -> delegations begun
     warnings: list[str] = field(default_factory=list)
     told: Callable[[str], None] = lambda text: None  # hears of each new warning
 
@@ -37,6 +38,11 @@ class TaskAccount:
         if text not in self.warnings:
             self.warnings.append(text)
             self.told(text)
+
+    def name_result(self, role: str) -> str:
+        """The name of the next result of a role: `repo#1`, `repo#2`, …, in the order in which the delegations began."""
+        self.runs[role] = self.runs.get(role, 0) + 1
+        return f"{role}#{self.runs[role]}"
 
     def charge(self, identity: ModelIdentity, usage: Usage | None) -> float | None:
         """Add one call; returns its cost, None when unknown."""

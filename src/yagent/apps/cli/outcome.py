@@ -62,6 +62,8 @@ def account(result: TaskResult, *, quiet: bool = False, told: Collection[str] = 
         lines.append(f"yagent: the task ended early ({result.stop_reason.value}).")
     if quiet:
         return [visible(line) for line in lines]
+    if result.status == "partial" and not result.error:
+        lines.append("yagent: the result is partial: the answer says what is missing.")
     lines += [
         f"yagent: denied: {denied.tool} {denied.subject} ({_WHOSE.get(denied.answered_by, denied.answered_by)})" for denied in result.denied
     ]

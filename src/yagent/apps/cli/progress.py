@@ -2,6 +2,7 @@
 
 import json
 import os
+from collections import Counter
 from collections.abc import Callable
 
 from yagent.protocol.events import (
@@ -17,6 +18,7 @@ from yagent.protocol.events import (
     WarningIssued,
 )
 from yagent.protocol.visible import visible
+from yagent.records import dataclass
 
 WIDTH = 160  # characters of a progress line
 Write = Callable[[str], None]
@@ -36,17 +38,30 @@ def one_line(text: str, width: int = WIDTH) -> str:
     return flat if len(flat) <= width else f"{flat[: width - 1]}…"
 
 
-class Depths:
-    """How deep each delegation is nested."""
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where in the tree of agents somebody works, and what they are called: `repo#2`, "" for the Director."""
+
+    depth: int = 0
+    label: str = ""
+
+
+class Agents:
+    """Everybody who works in this task."""
 
     def __init__(self) -> None:
-        self._depths: dict[str, int] = {}
+        self._places: dict[str, Place] = {"": Place()}
+        self._numbers: Counter[str] = Counter()
 
-    def started(self, delegation: str, parent: str | None) -> None:
-        self._depths[delegation] = self._depths.get(parent or "", 0) + 1
+    def started(self, begun: DelegationStarted) -> None:
+        """Somebody new began to work."""
+        self._numbers[begun.agent] += 1
+        above = self.of(begun.parent_delegation_id)
+        self._places[begun.delegation_id] = Place(above.depth + 1, f"{begun.agent}#{self._numbers[begun.agent]}")
 
-    def of(self, delegation: str | None) -> int:
-        return self._depths.get(delegation or "", 0)
+    def of(self, delegation: str | None) -> Place:
+        """Who works for a delegation."""
+        return self._places.get(delegation or "", Place())
 
 
 class PlainProgress:
@@ -54,17 +69,18 @@ class PlainProgress:
 
     def __init__(self, write: Write = write_to_standard_error) -> None:
         self._write = write
-        self._depths = Depths()
+        self._agents = Agents()
         self._calls: dict[str, str] = {}
 
     def show(self, event: Event) -> None:
         """Draw one event."""
         payload = event.payload
         if isinstance(payload, DelegationStarted):
-            self._depths.started(payload.delegation_id, payload.parent_delegation_id)
+            self._agents.started(payload)
         line = describe(event, self._calls)
         if line:
-            self._write(f"{'  ' * self._depths.of(event.delegation_id)}{line}")
+            place = self._agents.of(event.delegation_id)
+            self._write(f"{'  ' * place.depth}{place.label}{' ' if place.label else ''}{line}")
 
     def close(self) -> None:
         """Nothing is held back."""
@@ -75,10 +91,11 @@ def describe(event: Event, calls: dict[str, str]) -> str:
     payload = event.payload
     match payload:
         case DelegationStarted():
-            return f"▸ {payload.agent}: {one_line(payload.task)}"
+            return f"▸ {one_line(payload.task)}"
         case DelegationEnded():
-            seconds = payload.duration_ms / 1000
-            return f"{'✓' if payload.status == 'ok' else '✗'} {payload.agent}: {payload.status}, {payload.steps} steps, {seconds:.1f} s"
+            steps = "1 step" if payload.steps == 1 else f"{payload.steps} steps"
+            mark = "✓" if payload.status == "ok" else "✗"
+            return f"{mark} {payload.status}: {steps}, {payload.duration_ms / 1000:.1f} s"
         case ToolCallStart():
             calls[payload.call_id] = subject_of(payload)
             return ""
@@ -102,7 +119,8 @@ def _result(payload: ToolCallResult, subject: str) -> str:
     """Delegations have lines of their own."""
     if payload.name.startswith("delegate_"):
         return ""
-    return f"✓ {subject}" if payload.ok else f"✗ {subject}: {one_line(payload.text, 100)}"
+    summary = f" ({one_line(payload.summary, 40)})" if payload.summary else ""
+    return f"✓ {subject}{summary}" if payload.ok else f"✗ {subject}: {one_line(payload.text, 100)}"
 
 
 def subject_of(call: ToolCallStart) -> str:
@@ -119,5 +137,6 @@ def _telling_argument(arguments: str) -> str:
         return arguments
     for name in ("command", "path", "source", "pattern", "question", "task", "reason", "names", "prompt"):
         if name in values:
-            return str(values[name])
+            start = values.get("start_line")
+            return f"{values[name]}:{start}" if start else str(values[name])
     return ""

@@ -44,6 +44,8 @@ class ToolCallResult:
     """False when the tool reports an error or was denied."""
     text: str
     """What the model is told, clipped for display; the rollout has all of it."""
+    summary: str
+    """The result in a few words, for example `exit 1` or `+3 -1`; may be empty."""
     duration_ms: int
     """Running time in milliseconds, without waiting for a slot or an answer."""
 

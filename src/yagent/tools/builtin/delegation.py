@@ -20,8 +20,8 @@ MAX_REFERENCES: Final = 10  # F-24
 class Delegation:
     """Parameters of every `delegate_*`."""
 
-    task: Annotated[str, Describe("Goal, known paths and facts, limits, what to report. It sees only this.")]
-    context_refs: Annotated[tuple[str, ...], Describe("Earlier results to give whole: agent:repo is Repo's last.")] = ()
+    task: Annotated[str, Describe("Goal, known paths and facts, limits, what to report. It sees no more.")]
+    context_refs: Annotated[tuple[str, ...], Describe("Earlier results to add whole: agent:repo#2; agent:repo is the newest.")] = ()
 
 
 def delegations(roles: Mapping[str, str] = ROLES) -> tuple[AnySpec, ...]:

@@ -17,7 +17,7 @@ class FactParameter:
     """One fact of a handoff."""
 
     claim: Annotated[str, Describe("One checkable statement.")]
-    where: Annotated[str, Describe("Evidence: path:line or the command that showed it.")] = ""
+    where: Annotated[str, Describe("Its evidence: path:line, or the command that showed it.")] = ""
 
 
 @dataclass(frozen=True, slots=True)

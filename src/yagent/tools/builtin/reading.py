@@ -24,6 +24,15 @@ class ReadFile:
     path: Annotated[str, Describe("Path, relative to the workspace.")]
     start_line: Annotated[int | None, Describe("First line, from 1.", minimum=1)] = None
     max_lines: Annotated[int | None, Describe("How many lines.", minimum=1)] = None
+    end_line: Annotated[int | None, Describe("Last line.", minimum=1)] = None
+
+    @property
+    def count(self) -> int | None:
+        """How many lines are wanted, None for as many as there may be."""
+        if self.end_line is None:
+            return self.max_lines
+        within = max(1, self.end_line - (self.start_line or 1) + 1)
+        return within if self.max_lines is None else min(within, self.max_lines)
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +59,7 @@ def _read_file() -> Spec[ReadFile]:
 
     async def execute(parameters: ReadFile, call: CallContext) -> Output:
         place = locate(parameters.path, call).resolved
-        read = await files.read_text(place, start_line=parameters.start_line, max_lines=parameters.max_lines, ledger=call.scope.ledger)
+        read = await files.read_text(place, start_line=parameters.start_line, max_lines=parameters.count, ledger=call.scope.ledger)
         return _shown(read, label(place, call.scope))
 
     def actions(parameters: ReadFile) -> tuple[ReadPath, ...]:
@@ -106,7 +115,8 @@ def _shown(read: FileSlice, name: str) -> Output:
     if last != total:
         of = "" if total is None else f" of {total}"
         following = json.dumps({"path": name, "start_line": last + 1}, ensure_ascii=False)
-        said.append(f"lines {read.first_line} to {last}{of} shown; to read on: read_file {following}")
+        cut = f" (cut at {ANSWER_BYTES // 1000} kB)" if len(numbered) < len(read.lines) else ""
+        said.append(f"lines {read.first_line} to {last}{of} shown{cut}; to read on: read_file {following}")
     elif read.first_line > 1:
         said.append(f"end of file at line {last}")
     if read.newline in ("crlf", "cr", "mixed"):

@@ -1,5 +1,6 @@
 """Finding text in files."""
 
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Annotated
 
@@ -69,9 +70,21 @@ def _shown(result: SearchResult, base: Path, call: CallContext) -> Output:
     notes = [*result.notes, *([result.truncated] if result.truncated else [])]
     if len(names) < len(found):
         notes.append(f"matches in {len(found) - len(names)} protected files are not shown")
-    lines = [_line(hit, ascii_name(names[hit.path])) for hit in hits] or ["(no matches)"]
+    lines = list(_lines(hits, names)) or ["(no matches)"]
     seen = tuple(dict.fromkeys(names[hit.path] for hit in hits))
     return Output("\n".join([*lines, *remarks(notes)]), summary=f"{matches} matches", paths=seen)
+
+
+def _lines(hits: Sequence[SearchHit], names: Mapping[str, str]) -> Iterator[str]:
+    """The hits, with `--` between groups of lines that do not follow each other when lines around matches are shown."""
+    with_context = any(not hit.is_match for hit in hits)
+    before: SearchHit | None = None
+    for hit in hits:
+        follows = before is None or (before.path == hit.path and hit.line is not None and before.line == hit.line - 1)
+        if with_context and not follows:
+            yield "--"
+        yield _line(hit, ascii_name(names[hit.path]))
+        before = hit
 
 
 def _line(hit: SearchHit, name: str) -> str:

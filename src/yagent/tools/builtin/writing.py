@@ -89,7 +89,7 @@ def _delete_file() -> Spec[DeleteFile]:
         place = locate(parameters.path, call, follow_last=False).resolved
         await files.delete(place, ledger=call.scope.ledger)
         name = label(place, call.scope)
-        return Output(f"Deleted {name}.", summary="deleted", paths=(name,))
+        return Output(f"Deleted {name}.", summary="deleted", paths=(name,), changed=(name,))
 
     def actions(parameters: DeleteFile) -> tuple[EditPath, ...]:
         return (EditPath(parameters.path, "delete"),)
@@ -103,7 +103,7 @@ def _rename_file() -> Spec[RenameFile]:
         target = locate(parameters.target, call, follow_last=False).resolved
         await files.rename(source, target, ledger=call.scope.ledger)
         names = (label(source, call.scope), label(target, call.scope))
-        return Output(f"Renamed {names[0]} to {names[1]}.", summary="renamed", paths=names)
+        return Output(f"Renamed {names[0]} to {names[1]}.", summary="renamed", paths=names, changed=names)
 
     def actions(parameters: RenameFile) -> tuple[EditPath, ...]:
         return (EditPath(parameters.source, "rename"), EditPath(parameters.target, "create"))
@@ -115,6 +115,15 @@ def _written(verb: str, written: WriteResult, call: CallContext) -> Output:
     """What a write came to. A new file is not shown again: the model has just written it."""
     name = label(written.path, call.scope)
     change = f"+{written.added} -{written.removed}"
-    shown = [] if written.created or not written.diff else [written.diff]
+    diff = _headed(written.diff, name)
+    shown = [] if written.created or not diff else [diff]
     text = "\n".join([f"{verb} {name} ({change} lines).", *remarks(written.notes), *shown])
-    return Output(text, summary=change, diff=written.diff, paths=(name,))
+    return Output(text, summary=change, diff=diff, paths=(name,), changed=(name,))
+
+
+def _headed(diff: str, name: str) -> str:
+    """The diff under the name by which the file is known here, its directory included."""
+    old, new, *rest = diff.split("\n", 2) if diff.startswith("--- ") else ("", "")
+    if not rest:
+        return diff
+    return "\n".join([old if old == "--- /dev/null" else f"--- a/{name}", new if new == "+++ /dev/null" else f"+++ b/{name}", *rest])
