@@ -55,10 +55,12 @@ TIME_IS_UP = PROMPTS.text("reminders/time_is_up.md")
 
 @dataclass
 class ProbeRecorder:
-    """A record in memory that knows what a crash now would leave. The barrier of number `fails_at` and all later ones fail."""
+    """A record in memory that knows what a crash now would leave. A barrier takes `seconds`; that of number `fails_at` and all later ones
+    fail."""
 
     clock: Clock
     fails_at: int | None = None
+    seconds: float = 0.001
     records: list[Record] = field(default_factory=list)
     durable: int = 0
     barriers: int = 0
@@ -72,7 +74,7 @@ class ProbeRecorder:
         if self.fails_at is not None and self.barriers >= self.fails_at:
             raise RolloutError("The record of this session cannot be written: no space.")
         count = len(self.records)
-        await self.clock.sleep(0.001)
+        await self.clock.sleep(self.seconds)
         self.durable = max(self.durable, count)
 
     async def close(self) -> None:
