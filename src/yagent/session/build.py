@@ -168,6 +168,7 @@ class _Parts:
             prompts=(prompts := Prompts()),
             registry=_registry(config, prompts, Searcher(clock, request.environ)),
             engine=self.engines.engine,
+            prepare_engines=self.engines.prepare,
             open_record=self._recorder(rollouts, session_id),
             asks=AskDesk(request.can_ask),
             grants=grants,

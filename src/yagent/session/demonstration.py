@@ -43,6 +43,9 @@ class Demonstration:
             await self._git(workspace, *arguments)
         await in_thread(self._read, resource_directory("demo/recording"))
 
+    async def prepare(self) -> None:
+        """See `EngineSource.prepare`: a recording is read before the session begins."""
+
     def engine(self, agent: str, tool: str | None = None) -> Engine:
         """See `EngineSource.engine`: one recording serves everybody."""
         if self._engine is None:

@@ -28,6 +28,10 @@ DEFAULT_IN_FLIGHT = 8
 class EngineSource(Protocol):
     """Where a session gets its models from."""
 
+    async def prepare(self) -> None:
+        """Get ready what a first call would wait for; whoever was waiting for a turn gets it first."""
+        ...
+
     def engine(self, agent: str, tool: str | None = None) -> Engine:
         """The engine of an agent, or of one of its tools."""
         ...
@@ -61,6 +65,14 @@ class Engines:
 
     async def __aexit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
         await self._resources.aclose()
+
+    async def prepare(self) -> None:
+        """See `EngineSource`."""
+        await self._clock.sleep(0)
+        try:
+            await self._in_use().clients.prepare(self._resolution.default.base_url)
+        except ModelError:
+            return  # the first call meets the same trouble, and it has somebody to tell
 
     async def settle_models(self) -> None:
         """Find out the model of every choice that names none. Raises `ConfigError` where the user has to choose."""

@@ -3,7 +3,7 @@
 import os
 import platform
 import stat
-from collections.abc import Coroutine, Mapping, Sequence
+from collections.abc import Awaitable, Coroutine, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final, Literal
 
@@ -13,7 +13,7 @@ from yagent.records import dataclass
 from yagent.runtime.clock import Clock
 from yagent.runtime.supervise import in_thread, together
 from yagent.workspace.changes import ChangedFile, WorkspaceState, changed_files, state
-from yagent.workspace.git import Git, GitFacts
+from yagent.workspace.git import Git, GitFacts, Place
 
 COMMITS: Final = 3  # shown to the Director
 _CHANGES: Final[Mapping[str, Literal["created", "modified", "deleted"]]] = {
@@ -42,10 +42,14 @@ class Surroundings:
         self._clock = clock
         self._can_ask = can_ask
 
-    async def look(self) -> Found:
+    async def place(self) -> Place:
+        """Where the workspace stands, for the look at it and the state of it."""
+        return await self._git.place(self._workspace)
+
+    async def look(self, place: Awaitable[Place]) -> Found:
         """What is true now: the project's documents, the repository, the day."""
         work: list[tuple[str, Coroutine[Any, Any, Any]]] = [
-            ("git facts", self._git.facts(self._workspace)),
+            ("git facts", self._facts(place)),
             ("git log", self._recent_commits()),
             ("documents", in_thread(_read_documents, self._workspace)),
         ]
@@ -60,9 +64,9 @@ class Surroundings:
         )
         return Found(environment, fit_documents(documents.result()), git, commits.result())
 
-    async def state(self) -> WorkspaceState:
+    async def state(self, place: Awaitable[Place]) -> WorkspaceState:
         """What differs from the last commit now, to tell the task's changes from the user's own."""
-        return await state(self._git, self._workspace)
+        return await state(self._git, self._workspace, await place)
 
     async def changes(self, since: WorkspaceState) -> tuple[tuple[FileChange, ...], str | None]:
         """The files that changed since, relative to the workspace, and a note when there may be more."""
@@ -70,8 +74,11 @@ class Surroundings:
         files = tuple(self._change(each, since) for each in changed.files)
         return files, changed.note
 
+    async def _facts(self, place: Awaitable[Place]) -> GitFacts:
+        return await self._git.facts(self._workspace, await place)
+
     async def _recent_commits(self) -> tuple[str, ...]:
-        answer = await self._git.ask(self._workspace, "log", "-n", str(COMMITS), "--format=%h %s", "--", plain=True)
+        answer = await self._git.ask(self._workspace, "log", "-n", str(COMMITS), "--format=%h %s", "--")
         if answer is None or answer.code != 0:
             return ()
         return tuple(answer.output.decode("utf-8", "replace").splitlines())

@@ -32,12 +32,13 @@ from yagent.records import dataclass
 from yagent.runtime.activity import Activity
 from yagent.runtime.gate import Gate
 from yagent.runtime.supervise import Handle, Outcome, in_thread
-from yagent.session.project import Surroundings
+from yagent.session.project import Found, Surroundings
 from yagent.session.runs import Runs, Seat, seat_for
 from yagent.session.voice import CurrentTask
 from yagent.session.workshop import TaskParts, Workshop
 from yagent.workspace.background import BackgroundJobs, Job
 from yagent.workspace.changes import WorkspaceState
+from yagent.workspace.git import Place
 from yagent.workspace.permissions import Mode, Permissions
 
 
@@ -90,9 +91,11 @@ class TaskRunner:
         )
         self._current.id = f"{self._shop.session}-{self._count}"
         publisher.publish(TaskStarted(task_id=self._current.id, text=prompt))
-        before = await self._state_before()
+        place = self._shop.domain.go("place of the workspace", self._surroundings.place())
+        looking = self._shop.domain.go("look at the workspace", self._surroundings.look(place))
+        before = await self._state_before(place, looking)
         async with BackgroundJobs(self._shop.shell, changed=self._job_changed) as jobs:
-            handle = self._shop.domain.go("director", self._carried_out(prompt, account, jobs))
+            handle = self._shop.domain.go("director", self._carried_out(prompt, account, jobs, looking))
             self.stop = handle.cancel
             outcome = await handle.outcome()
             result = await self._sealed(outcome)
@@ -100,31 +103,36 @@ class TaskRunner:
                 account.warn(f"A background command was still running and was ended: {name}")
         return self._told(await self._given_account(result, account, await before))
 
-    async def _state_before(self) -> Handle[WorkspaceState]:
-        """Begin to look at the state of the files. Whoever wants to change one waits for the write lock, and so for the end of the look."""
+    async def _state_before(self, place: Handle[Place], looking: Handle[Found]) -> Handle[WorkspaceState]:
+        """Take the state of the files, once the look that the first request waits for is done.
+
+        Whoever wants to change a file waits for the write lock, and so until the state is known.
+        """
         lock = self._shop.write_lock
         await lock.acquire()
 
-        async def look() -> WorkspaceState:
+        async def take() -> WorkspaceState:
             try:
-                return await self._surroundings.state()
+                await looking.outcome()
+                return await self._surroundings.state(place)
             finally:
                 lock.release()
 
-        return self._shop.domain.go("state before the task", look())
+        return self._shop.domain.go("state before the task", take())
 
     async def close(self) -> None:
         """Close the Director's record."""
         if self._seat is not None:
             await self._seat.recorder.close()
 
-    async def _carried_out(self, prompt: str, account: TaskAccount, jobs: BackgroundJobs) -> RunResult:
+    async def _carried_out(self, prompt: str, account: TaskAccount, jobs: BackgroundJobs, looking: Handle[Found]) -> RunResult:
         """The Director's run."""
         self._loop = None
         try:
             seat = self._seat = self._seat or seat_for(self._shop, DIRECTOR, AgentIdentity(DIRECTOR.name), prompt)
             first_turn = is_first_turn(seat.conversation.messages)
-            context = await self._context()
+            await self._shop.prepare_engines()  # while git answers
+            context = self._context(await looking)
             activity = Activity(self._shop.clock, total=self._settings.timeout)
             parts = TaskParts(Gate(), account, self._permissions, jobs, activity, context)
             self._loop, frame = Runs(self._shop, parts).director(DIRECTOR, seat, self._hooks())
@@ -145,9 +153,8 @@ class TaskRunner:
         first, later = prompts.text("reminders/delegate_first.md"), prompts.text("reminders/delegate_again.md")
         return LoopHooks(on_plain_text=DelegationReminder(self._settings.reminder, first, later, self._surroundings.names_file))
 
-    async def _context(self) -> str:
+    def _context(self, found: Found) -> str:
         """The block about the workspace, and the events that say what went into it."""
-        found = await self._surroundings.look()
         publisher = self._shop.publisher
         if found.documents:
             size = sum(len(document.text) for document in found.documents)

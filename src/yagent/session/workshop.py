@@ -1,7 +1,7 @@
 """What all runs of a session share, and what all runs of one task share."""
 
 import asyncio
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from pathlib import Path
 
 from yagent.agents.loop.frame import EventPublisher
@@ -54,6 +54,7 @@ class Workshop:
     prompts: Prompts
     registry: Registry
     engine: Callable[[str, str | None], Engine]
+    prepare_engines: Callable[[], Awaitable[None]]
     open_record: Callable[[AgentIdentity], Recorder]
     asks: AskDesk
     grants: Grants

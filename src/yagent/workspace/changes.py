@@ -12,7 +12,7 @@ from typing import Literal
 
 from yagent.records import dataclass
 from yagent.runtime import supervise
-from yagent.workspace.git import Git, reason
+from yagent.workspace.git import Git, Place, reason
 
 CHANGED_LIMIT = 5000
 HASHED_FILE_LIMIT = 10_000_000
@@ -20,6 +20,9 @@ HASHED_FILE_LIMIT = 10_000_000
 ChangeKind = Literal["added", "modified", "deleted"]
 
 _EMPTY_TREES = {40: "4b825dc642cb6eb9a060e54bf8d69288fbee4904", 64: "6ef19b41225c5369f1c104d45d8d85efa9b057b53b14b4b9b939dd74decc5321"}
+
+_FIELDS_BEFORE_PATH = {b"1": 7, b"u": 9}
+"""By kind of line in `git status --porcelain=v2`, without the kind itself. Source: git-status(1)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,18 +56,19 @@ class ChangedFiles:
     note: str | None = None
 
 
-async def state(git: Git, directory: Path) -> WorkspaceState:
+async def state(git: Git, directory: Path, place: Place | None = None) -> WorkspaceState:
     """What differs from the last commit now, to be given to `changed_files` later; never an error."""
-    located = await git.locate(directory)
+    place = place or await git.place(directory)
+    located = place.facts
     if located.root is None:
         why = located.note or "this is not a git repository, so changes made by commands are not known"
         return WorkspaceState(None, None, {}, frozenset(), why)
-    status = ("status", "--porcelain=v1", "-z", "--untracked-files=all", "--no-renames", "--ignore-submodules=dirty")
-    answer = await git.ask(located.root, *status)
-    head = await git.head(located.root)
+    status = ("status", "--porcelain=v2", "--branch", "-z", "--untracked-files=all", "--no-renames", "--ignore-submodules=dirty")
+    answer = await git.ask(located.root, *status, filters_off=place.filters_off)
     if answer is None or answer.code != 0:
+        head = await git.head(located.root)
         return WorkspaceState(located.root, head, {}, frozenset(), f"changes are not known: {reason(answer, 'git status')}")
-    entries = [(entry[:2], os.fsdecode(entry[3:])) for entry in answer.output.split(b"\0") if len(entry) > 3]
+    head, entries = _parsed_status(answer.output)
     note = f"more than {CHANGED_LIMIT} files differ from the last commit" if len(entries) > CHANGED_LIMIT else None
     chosen = entries[:CHANGED_LIMIT]
     prints = await supervise.in_thread(_fingerprints, located.root, [name for _, name in chosen])
@@ -91,6 +95,21 @@ async def changed_files(git: Git, since: WorkspaceState) -> ChangedFiles:
         if current[path] != before:
             kinds[path] = "added" if before is None else "deleted" if current[path] is None else "modified"
     return ChangedFiles(tuple(ChangedFile(path, kinds[path]) for path in sorted(kinds)), since.note or now.note or note)
+
+
+def _parsed_status(output: bytes) -> tuple[str | None, list[tuple[bytes, str]]]:
+    """The current commit, and what differs from it: a code of two letters and the path."""
+    head: str | None = None
+    entries: list[tuple[bytes, str]] = []
+    for entry in output.split(b"\0"):
+        kind, _, rest = entry.partition(b" ")
+        if entry.startswith(b"# branch.oid ") and not entry.endswith(b"(initial)"):
+            head = entry[13:].decode("ascii", "replace")
+        elif kind == b"?":
+            entries.append((b"??", os.fsdecode(rest)))
+        elif kind in _FIELDS_BEFORE_PATH:
+            entries.append((rest[:2], os.fsdecode(rest.split(b" ", _FIELDS_BEFORE_PATH[kind])[-1])))
+    return head, entries
 
 
 def _is_new(path: str, now: WorkspaceState, committed: Mapping[str, ChangeKind]) -> bool:

@@ -7,13 +7,13 @@ rewritten. The user's and the system's own configuration is trusted.
 from __future__ import annotations
 
 import os
-import shutil
-from collections.abc import Mapping
+from collections.abc import Coroutine, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 from yagent.records import dataclass
-from yagent.runtime import supervise
 from yagent.runtime.clock import Clock
+from yagent.runtime.supervise import together
 from yagent.workspace.processes import Captured, ProcessError, Program, capture
 
 TIME_LIMIT = 10.0
@@ -60,6 +60,14 @@ class GitFacts:
         return None if None in counts else any(counts)
 
 
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where a directory stands: the facts that need no look at files, and the settings that switch off the repository's own filters."""
+
+    facts: GitFacts
+    filters_off: tuple[str, ...] = ()
+
+
 class Git:
     """Asks git. `environment` is the user's own; everything in it that redirects git is left out."""
 
@@ -71,16 +79,26 @@ class Git:
             "GIT_PAGER": "cat",
             "GIT_NO_LAZY_FETCH": "1",
             "LC_ALL": "C",
+            "PATH": absolute_only(environment.get("PATH", os.defpath)),
         }
 
-    async def facts(self, directory: Path) -> GitFacts:
+    async def place(self, directory: Path) -> Place:
+        """Where a directory stands, for one look at it: what a repository configures may be different at the next."""
+        work: list[tuple[str, Coroutine[Any, Any, Any]]] = [
+            ("git place", self._locate(directory)),
+            ("git filters", self._filters_off(directory)),
+        ]
+        facts, filters_off = await together(work)
+        return Place(facts.result(), tuple(filters_off.result()))
+
+    async def facts(self, directory: Path, place: Place | None = None) -> GitFacts:
         """The facts about the repository around a directory; never an error."""
-        located = await self.locate(directory)
+        place = place or await self.place(directory)
+        located = place.facts
         if located.root is None:
             return located
-        answer = await self.ask(
-            located.root, "status", "--porcelain=v2", "--branch", "-z", "--untracked-files=normal", "--ignore-submodules=dirty"
-        )
+        status = ("status", "--porcelain=v2", "--branch", "-z", "--untracked-files=normal", "--ignore-submodules=dirty")
+        answer = await self.ask(located.root, *status, filters_off=place.filters_off)
         if answer is None or answer.timed_out or answer.code not in (0, None):
             why = reason(answer, "git status")
             return GitFacts(is_repository=True, root=located.root, note=f"the state of the repository is unknown: {why}")
@@ -91,9 +109,9 @@ class Git:
             )
         return facts
 
-    async def locate(self, directory: Path) -> GitFacts:
-        """The cheap part of the facts: where the repository is; `root` None when there is none, or no working tree."""
-        answer = await self.ask(directory, "rev-parse", "--is-bare-repository", "--is-inside-work-tree", "--show-toplevel", plain=True)
+    async def _locate(self, directory: Path) -> GitFacts:
+        """Where the repository is; `root` None when there is none, or no working tree."""
+        answer = await self.ask(directory, "rev-parse", "--is-bare-repository", "--is-inside-work-tree", "--show-toplevel")
         if answer is None:
             return GitFacts(is_repository=False, note="git is not installed, or the directory is missing")
         lines = os.fsdecode(answer.output).split("\n")
@@ -109,25 +127,21 @@ class Git:
 
     async def head(self, root: Path) -> str | None:
         """The id of the current commit; None when there is none yet."""
-        answer = await self.ask(root, "rev-parse", "--verify", "--quiet", "HEAD^{commit}", plain=True)
+        answer = await self.ask(root, "rev-parse", "--verify", "--quiet", "HEAD^{commit}")
         return answer.output.decode("ascii", "replace").strip() or None if answer is not None and answer.code == 0 else None
 
-    async def ask(self, directory: Path, *arguments: str, plain: bool = False) -> Captured | None:
-        """One git call; None when git or the directory is missing. A `plain` one reads no file contents, so no filter could run."""
-        program = await supervise.in_thread(shutil.which, "git", os.X_OK, self._environment.get("PATH", "/usr/bin:/bin"))
-        if program is None:
-            return None
-        settings = (*_SAFE, *(() if plain else await self._filters_off(directory, program)))
-        flags = [part for setting in settings for part in ("-c", setting)]
+    async def ask(self, directory: Path, *arguments: str, filters_off: Sequence[str] = ()) -> Captured | None:
+        """One git call; None when git or the directory is missing. One that reads contents of files needs the place's `filters_off`."""
+        flags = [part for setting in (*_SAFE, *filters_off) for part in ("-c", setting)]
         try:
-            return await self._capture(directory, (program, "--no-pager", "--literal-pathspecs", *flags, *arguments))
+            return await self._capture(directory, ("git", "--no-pager", "--literal-pathspecs", *flags, *arguments))
         except ProcessError:
             return None
 
-    async def _filters_off(self, directory: Path, program: str) -> list[str]:
+    async def _filters_off(self, directory: Path) -> list[str]:
         """Settings that switch off the filters which the repository itself configures."""
         try:
-            listed = await self._capture(directory, (program, "config", "--list", "--show-scope", "-z", "--includes"))
+            listed = await self._capture(directory, ("git", "config", "--list", "--show-scope", "-z", "--includes"))
         except ProcessError:
             return []
         fields = os.fsdecode(listed.output).split("\0")
@@ -154,6 +168,11 @@ def reason(answer: Captured | None, what: str) -> str:
     if answer.truncated:
         return f"{what} had too much to say"
     return f"{what} said: {answer.errors.strip()[:500] or 'nothing'}"
+
+
+def absolute_only(path: str) -> str:
+    """A search path without entries that mean a directory of the repository when git is looked for there."""
+    return os.pathsep.join(entry for entry in path.split(os.pathsep) if os.path.isabs(entry)) or os.defpath
 
 
 def _parsed_status(output: bytes, root: Path) -> GitFacts:

@@ -164,6 +164,18 @@ class HttpClients:
         for transport in transports:
             await transport.aclose()
 
+    async def prepare(self, url: str) -> None:
+        """Load and build what a first request to `url` takes, in pieces between which others have their turn; no connection is opened.
+
+        Raises:
+            ModelConfigurationError: see `send`.
+        """
+        way = route(url, self._settings.environ)
+        self._transport(way)
+        await self._clock.sleep(0)
+        async with httpx2.AsyncHTTPTransport(verify=self._context(way), trust_env=False):
+            pass  # closing one loads the parts for asyncio, which a first connection would load otherwise
+
     @asynccontextmanager
     async def send(self, request: HttpRequest, deadline: Deadline | None = None) -> AsyncIterator[HttpReply]:
         """Send a request; the block has the reply. Leaving the block closes the connection unless the body was read to its end.
@@ -287,6 +299,8 @@ def _origin(url: str) -> str:
     except ValueError:
         parts, port = urlsplit(""), ""
     if parts.scheme not in {"http", "https"} or not parts.hostname:
-        raise ModelConfigurationError(f"{masked(url)!r} is not an address that can be called: the base URL begins with http:// or https://.")
+        raise ModelConfigurationError(
+            f"{masked(url)!r} is not an address that can be called: the base URL begins with http:// or https://."
+        )
     host = f"[{parts.hostname}]" if ":" in parts.hostname else parts.hostname
     return f"{parts.scheme}://{host}{port}"
