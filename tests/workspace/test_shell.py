@@ -14,7 +14,7 @@ import pytest
 
 from tests.support.processes import gone, running, unique_sleep
 from yagent.runtime.clock import SystemClock
-from yagent.workspace.process_table import Origin, tree_of
+from yagent.workspace.process_table import Origin, family_of
 from yagent.workspace.shell import Shell, ShellError, ShellSettings
 
 pytestmark = pytest.mark.real_time
@@ -74,6 +74,24 @@ async def test_a_cancelled_command_leaves_nothing(shell: Shell, tmp_path: Path) 
     with pytest.raises(asyncio.CancelledError):
         await task
     assert not running(nap)
+
+
+@pytest.mark.slow
+async def test_a_command_cancelled_at_any_moment_leaves_nothing(shell: Shell, tmp_path: Path) -> None:
+    nap = unique_sleep()
+    for step in range(30):
+        task = asyncio.ensure_future(shell.run(f"setsid {nap} >/dev/null & setsid {nap} & {nap}", tmp_path))
+        await CLOCK.sleep(step / 1000)
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+        assert not running(nap)
+
+
+async def test_commands_that_start_together_share_one_preparation(tmp_path: Path) -> None:
+    async with Shell(clock=CLOCK, environment={**os.environ, "X_TOKEN": "canary"}, temporary=tmp_path / "private") as shell:
+        results = await asyncio.gather(*(shell.run("true", tmp_path) for _ in range(4)))
+    assert sum(len(result.notes) for result in results) == 1
 
 
 async def test_what_comes_late_from_helpers_is_still_heard(shell: Shell, tmp_path: Path) -> None:
@@ -151,12 +169,12 @@ def test_the_family_of_a_process_is_found_by_group_mark_and_descent(tmp_path: Pa
     try:
         commands: list[str] = []
         for _ in range(200):
-            commands = [process.command for process in tree_of(Origin(leader.pid, "MARKED=origin-test"))]
+            commands = [process.command for process in family_of(Origin(leader.pid, "MARKED=origin-test")).members]
             if commands.count(nap) == 2:
                 break
             subprocess.run(["sleep", "0.02"], check=True)
         assert commands.count(nap) == 2
     finally:
-        for process in tree_of(Origin(leader.pid, "MARKED=origin-test")):
+        for process in family_of(Origin(leader.pid, "MARKED=origin-test")).members:
             os.kill(process.pid, signal.SIGKILL)
         leader.wait()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from pathlib import Path
 from types import TracebackType
 from typing import Self
@@ -49,6 +50,7 @@ class Lifeline:
         self._directory = directory
         self._clock = clock
         self._watcher: Child | None = None
+        self._starting = asyncio.Lock()
 
     async def __aenter__(self) -> Self:
         return self
@@ -60,15 +62,14 @@ class Lifeline:
 
     async def add(self, group: int) -> None:
         """End this group if we die."""
-        if self._watcher is None:
-            try:
-                self._watcher = await start(
-                    Program((_SHELL, "-c", f"mark={self._mark}{_SCRIPT}"), self._directory, {"PATH": "/usr/bin:/bin"}),
-                    output=lambda _: None,
-                    with_input=True,
-                )
-            except ProcessError:
-                return
+        async with self._starting:
+            if self._watcher is None:
+                script = f"mark={self._mark}{_SCRIPT}"
+                program = Program((_SHELL, "-c", script), self._directory, {"PATH": "/usr/bin:/bin"})
+                try:
+                    self._watcher = await start(program, output=lambda _: None, with_input=True)
+                except ProcessError:
+                    return
         self._watcher.write(f"+ {group}\n".encode())
 
     def remove(self, group: int) -> None:

@@ -13,11 +13,12 @@ from yagent.records import dataclass
 _PROC = Path("/proc")
 _NAME_WIDTH = 120
 _PS_TIMEOUT = 5
+_KERNEL_THREAD = 0x00200000
 
 
 @dataclass(frozen=True, slots=True)
 class ProcessInfo:
-    """A running process (zombies are left out)."""
+    """A running process (zombies and the kernel's own threads are left out)."""
 
     pid: int
     parent: int
@@ -52,24 +53,35 @@ def origin_of(pid: int, marker: str) -> Origin:
     return Origin(pid, marker, 0 if status is None else status.started)
 
 
-def tree_of(origin: Origin) -> list[ProcessInfo]:
+@dataclass(frozen=True, slots=True)
+class Family:
+    """What descends from an origin. `settled` is False when some process is just replacing its program, so that its mark cannot be read."""
+
+    members: tuple[ProcessInfo, ...]
+    settled: bool
+
+
+def family_of(origin: Origin) -> Family:
     """All processes of the origin's group or with its mark in their environment (where /proc shows it), and their descendants."""
-    processes = list(_from_proc(origin.started) if (_PROC / "self" / "stat").exists() else _from_ps())
+    linux = (_PROC / "self" / "stat").exists()
+    processes = list(_from_proc(origin.started) if linux else _from_ps())
     own = os.getpid()
-    found = {process.pid for process in processes if process.group == origin.group or _is_marked(process.pid, origin.marker)}
+    marks = {process.pid: _mark_in(process.pid, origin.marker) if linux else False for process in processes}
+    found = {process.pid for process in processes if process.group == origin.group or marks[process.pid]}
     while True:
         more = {process.pid for process in processes if process.parent in found} - found
         if not more:
             break
         found |= more
-    return [process for process in processes if process.pid in found and process.pid != own]
+    members = tuple(process for process in processes if process.pid in found and process.pid != own)
+    return Family(members, settled=all(mark is not None or pid in found for pid, mark in marks.items()))
 
 
 def alive(pid: int) -> bool:
     """Whether a process exists and is no zombie."""
     try:
         status = _stat(pid)
-    except FileNotFoundError:
+    except (FileNotFoundError, ProcessLookupError):
         if _PROC.joinpath("self").exists():
             return False
         try:
@@ -103,20 +115,26 @@ class _Status(NamedTuple):
 
 
 def _stat(pid: int) -> _Status | None:
-    """What /proc says of a process; None for a zombie."""
+    """What /proc says of a process; None for a zombie or a thread of the kernel."""
     with open(f"{_PROC}/{pid}/stat", "rb") as file:
         text = file.read().decode("utf-8", "replace")
     # The name is in parentheses and may itself hold parentheses and spaces.
     opening, closing = text.index("("), text.rindex(")")
     fields = text[closing + 2 :].split(" ", 20)
-    return None if fields[0] in "ZX" else _Status(text[opening + 1 : closing], int(fields[1]), int(fields[2]), int(fields[19]))
+    return (
+        None
+        if fields[0] in "ZX" or int(fields[6]) & _KERNEL_THREAD
+        else _Status(text[opening + 1 : closing], int(fields[1]), int(fields[2]), int(fields[19]))
+    )
 
 
-def _is_marked(pid: int, marker: str) -> bool:
+def _mark_in(pid: int, marker: str) -> bool | None:
+    """Whether a process carries the mark; None when it has no environment, as for a moment while it replaces its program."""
     try:
-        return marker.encode() in (_PROC / str(pid) / "environ").read_bytes()
+        environment = (_PROC / str(pid) / "environ").read_bytes()
     except OSError:
         return False
+    return marker.encode() in environment if environment else None
 
 
 def _from_ps() -> Iterable[ProcessInfo]:

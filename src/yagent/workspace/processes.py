@@ -17,13 +17,14 @@ from yagent.errors import YagentError
 from yagent.records import dataclass
 from yagent.runtime import supervise
 from yagent.runtime.clock import Clock
-from yagent.workspace.process_table import Origin, ProcessInfo, alive, tree_of
+from yagent.workspace.process_table import Origin, ProcessInfo, alive, family_of
 
 Sink = Callable[[bytes], None]
 
 TERM_GRACE = 0.4
 _POLL = 0.02
 _ROUNDS = 3
+_LOOKS = 5
 _KILL_LIMIT = 3.0
 
 
@@ -198,17 +199,27 @@ async def end_tree(origin: Origin, *, clock: Clock, grace: float = TERM_GRACE) -
     Found are the members of its process group, its descendants, and (on Linux) whatever carries the origin's mark in its environment, so
     that a process that made its own session does not get away.
     """
-    found = await supervise.in_thread(tree_of, origin)
+    found = await _members(origin, clock)
     names = [process.name for process in found]
     for number in (signal.SIGTERM, *(signal.SIGKILL,) * _ROUNDS):
         if not found:
             break
         _signal_all(origin.group, found, number)
         await _until_gone(found, clock, grace)
-        # Looking twice: a process that is just replacing its program shows no mark for a moment.
-        found = await supervise.in_thread(tree_of, origin) or await supervise.in_thread(tree_of, origin)
+        found = await _members(origin, clock)
         names += [process.name for process in found if process.name not in names]
     return tuple(names)
+
+
+async def _members(origin: Origin, clock: Clock) -> Sequence[ProcessInfo]:
+    """Who is left; looked again when it could not be told for certain."""
+    family = await supervise.in_thread(family_of, origin)
+    for _ in range(_LOOKS):
+        if family.members or family.settled:
+            break
+        await clock.sleep(_POLL)
+        family = await supervise.in_thread(family_of, origin)
+    return family.members
 
 
 def _signal_all(group: int, found: Sequence[ProcessInfo], number: signal.Signals) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import codecs
 import secrets
 import shutil
@@ -28,6 +29,7 @@ MARK = "YAGENT_RUN"
 COMMAND_LIMIT = 100_000
 _DRAIN_QUIET = 0.15
 _DRAIN_LIMIT = 0.6
+_START_LIMIT = 10.0
 _CLEANUP_LIMIT = 5.0
 
 
@@ -103,6 +105,7 @@ class Shell:
         self._prepared: ChildEnvironment | None = None
         self._lifeline: Lifeline | None = None
         self._resources = AsyncExitStack()
+        self._preparing = asyncio.Lock()
         self._unsaid: list[str] = []
         self._program = ""
 
@@ -168,17 +171,24 @@ class Shell:
         marker = f"{MARK}={self._token}-{self._calls}-"
         variables = {**prepared.variables, "PWD": str(directory), MARK: marker.removeprefix(f"{MARK}=")}
         arguments = (self._program, *(("--noprofile", "--norc") if self._program.endswith("bash") else ()), "-c", command)
+        begun: list[Running] = []
         try:
-            child = await start(Program(arguments, directory, variables), output=sink)
-        except ProcessError as error:
-            raise ShellError(str(error)) from error
-        try:
-            if self._lifeline is not None:
-                await self._lifeline.add(child.pid)
-        except BaseException:
-            await child.end(self.clock)
+            beginning = self._begin(Program(arguments, directory, variables), sink, marker, begun)
+            await supervise.shielded(beginning, timeout=_START_LIMIT, clock=self.clock, name="start of a command")
+        except BaseException as error:
+            # Cancelled at this moment, the command runs already, and nobody else knows of it.
+            for running in begun:
+                await supervise.shielded(running.end(self.clock), timeout=_CLEANUP_LIMIT, clock=self.clock, name="end of a command")
+            if isinstance(error, ProcessError):
+                raise ShellError(str(error)) from error
             raise
-        return Running(child, origin_of(child.pid, marker), partial(self._ended, child.pid))
+        return begun[0]
+
+    async def _begin(self, program: Program, sink: Sink, marker: str, begun: list[Running]) -> None:
+        child = await start(program, output=sink)
+        begun.append(Running(child, origin_of(child.pid, marker), partial(self._ended, child.pid)))
+        if self._lifeline is not None:
+            await self._lifeline.add(child.pid)
 
     def new_log(self) -> CappedLog:
         """A file for the next command's output; it exists once something is written to it."""
@@ -200,22 +210,26 @@ class Shell:
         return False
 
     async def _prepare(self) -> ChildEnvironment:
-        if self._prepared is None:
-            await supervise.in_thread(atomic.make_private_directory, self.temporary)
-            prepared = child_environment(
-                self._environment, temporary=self.temporary, pass_env=self.settings.pass_env, provider_keys=self.settings.provider_keys
-            )
-            bash = shutil.which("bash", path=prepared.variables.get("PATH", "/usr/bin:/bin"))
-            self._program = bash or "/bin/sh"
-            if bash is None:
-                self._unsaid.append("there is no bash on this system; commands run with /bin/sh")
-            if prepared.removed:
-                names = ", ".join(prepared.removed)
-                self._unsaid.append(
-                    f"commands do not get these variables, which look secret: {names} (the user can allow them with --pass-env NAME)"
-                )
-            self._prepared = prepared
+        async with self._preparing:
+            if self._prepared is None:
+                self._prepared = await self._first_preparation()
         return self._prepared
+
+    async def _first_preparation(self) -> ChildEnvironment:
+        await supervise.in_thread(atomic.make_private_directory, self.temporary)
+        prepared = child_environment(
+            self._environment, temporary=self.temporary, pass_env=self.settings.pass_env, provider_keys=self.settings.provider_keys
+        )
+        bash = shutil.which("bash", path=prepared.variables.get("PATH", "/usr/bin:/bin"))
+        self._program = bash or "/bin/sh"
+        if bash is None:
+            self._unsaid.append("there is no bash on this system; commands run with /bin/sh")
+        if prepared.removed:
+            names = ", ".join(prepared.removed)
+            self._unsaid.append(
+                f"commands do not get these variables, which look secret: {names} (the user can allow them with --pass-env NAME)"
+            )
+        return prepared
 
     def _remarks(self) -> tuple[str, ...]:
         """What has to be said once."""
