@@ -52,6 +52,9 @@ class TaskAccount:
         cost = price(identity, usage)
         if cost is None:
             self.cost_unknown += 1
+            if self.limits.max_cost is not None:
+                limit = f"the cost limit of ${self.limits.max_cost:g}"
+                self.warn(f"What a call of {identity.model} cost is not known, so {limit} cannot be watched reliably.")
         else:
             self.cost = cost + (self.cost or 0.0)
         return cost
