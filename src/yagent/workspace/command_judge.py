@@ -28,6 +28,8 @@ from yagent.workspace.shell_syntax.commands import Command
 from yagent.workspace.shell_syntax.words import Word
 from yagent.workspace.shell_syntax.wrappers import FORMS, SHELLS
 
+_SHELL_OPTION = re.compile(r"-[elux]+|--norc|--noprofile|--posix|--login")
+
 _BUILTIN = frozenset(
     {
         *("echo", "true", "false", ":", "pwd", "test", "[", "exit", "return", "break", "continue", "shift", "wait", "cd", "pushd", "popd"),
@@ -105,7 +107,7 @@ class CommandJudge:
     def _is_allowed(self, command: Command) -> bool:
         if not all(is_plain_assignment(assignment) for assignment in command.assignments):
             return False
-        return self.paths.book.allow_words(command.values, escalating(command))
+        return self.paths.book.allow_words(_with_messages(command), escalating(command))
 
     def _assignments(self, command: Command, mode: Mode) -> Finding | None:
         if mode is Mode.FULL_YOLO:
@@ -130,11 +132,10 @@ class CommandJudge:
             effects = effects.stricter(self.operands.read(operand, command.directories, mode, inert=rating.inert))
         for write in rating.writes:
             effects = effects.stricter(self.operands.write(write.word, write.change, command.directories, mode))
-        for word in (*rating.mentions, *rating.runs):
+        for word in (*rating.mentions, *rating.runs, *(words if rating.nature is Nature.ASKS else ())):
             effects = effects.stricter(self.operands.mention(word, command.directories, mode))
         by_nature = self._by_nature(command, rating, mode, effects)
-        inside_edit = effects.reason is not None and effects.reason.code == "edit"
-        return [effects, by_nature] if effects.decision is not Decision.ALLOW and not inside_edit else [by_nature]
+        return [effects, by_nature] if _adds_to(effects, rating) else [by_nature]
 
     def _by_nature(self, command: Command, rating: Rating, mode: Mode, effects: Finding) -> Finding:
         rule = _rule(command, rating)
@@ -216,8 +217,9 @@ class CommandJudge:
         reading = rate_reading(name, words)
         if reading is not None or command.inner:
             return reading or rate_acting(name, words, is_loopback)
-        if name in SHELLS and words and not words[0].text.startswith("-"):
-            return _running(rate_acting(name, words, is_loopback), words[0])
+        script = next((word for word in words if not _SHELL_OPTION.fullmatch(word.text)), None) if name in SHELLS else None
+        if script is not None and not script.text.startswith("-"):
+            return _running(rate_acting(name, words, is_loopback), script)
         if not words:
             return Rating(Nature.READS, inert=True)
         refused = rate_acting(name, words, is_loopback)
@@ -265,6 +267,25 @@ class CommandJudge:
                 continue
             touched += [location.resolved for location in locations or () if location.exists and not location.is_directory]
         return touched
+
+
+def _adds_to(effects: Finding, rating: Rating) -> bool:
+    """Whether what the operands came to is worth saying beside what the command is."""
+    if effects.decision is not Decision.ASK or effects.reason is None:
+        return effects.decision is Decision.DENY
+    if rating.nature is Nature.ASKS:
+        return effects.reason.code in ("protected_write", "rule")
+    return effects.reason.code != "edit"
+
+
+def _with_messages(command: Command) -> tuple[str | None, ...]:
+    """The words of a command for allow rules: a commit message made by a substitution is text, whatever it says."""
+    values = list(command.values)
+    for index in range(2, len(command.words)):
+        word, before = command.words[index], command.words[index - 1].value or ""
+        if command.name == "git" and values[index] is None and not word.splits and re.fullmatch(r"-[a-z]*m|--message", before):
+            values[index] = "(a message)"
+    return tuple(values)
 
 
 def _with_directory(rating: Rating) -> Rating:

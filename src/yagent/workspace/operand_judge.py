@@ -20,6 +20,7 @@ from yagent.workspace.shell_syntax.words import Word
 _DESCRIPTOR = re.compile(r"/dev/fd/[0-9]+")
 _NETWORK_FILE = re.compile(r"/dev/(tcp|udp)/")
 _COPIED_DESCRIPTOR = re.compile(r"[0-9]+-?|-")
+_URL = re.compile(r"(?!file:)[A-Za-z][A-Za-z0-9+.-]*://")
 _PARTS = re.compile(r"[=:,]")
 _ATTACHED = re.compile(r"-[A-Za-z0-9](?=[./~])")
 _TEXT_MAKERS = frozenset({"echo", "printf", "tr", "sed", "awk", "seq", "paste", "rev", "xxd", "base64"})
@@ -79,7 +80,8 @@ class OperandJudge:
             return found
         result = ALLOWED
         for location in found:
-            result = result.stricter(self.paths.read(location, mode, recursive=operand.recursive or below))
+            judged = self.paths.read(location, mode, recursive=operand.recursive or below, names_only=operand.names_only)
+            result = result.stricter(judged)
         return result
 
     def write(self, word: Word, change: Change, directories: Directories, mode: Mode) -> Finding:
@@ -116,6 +118,8 @@ class OperandJudge:
             if mode is Mode.FULL_YOLO:
                 return ALLOWED
             return asks("unknown_operand", f"{word.source or 'what it is given'} is only known when the line runs")
+        if _URL.match(word.text):
+            return ALLOWED if mode is Mode.FULL_YOLO or is_loopback(word.text) else asks("network", f"{word.text} is not on this machine")
         result = ALLOWED
         for text, leads_away in _candidates(word.text):
             if text in FREE_DEVICES or _DESCRIPTOR.fullmatch(text):
@@ -139,7 +143,7 @@ class OperandJudge:
         protection = self.paths.protected.of(location)
         if protection is not None and protection.strength == "secret":
             return denies("protected_read", f"{location.requested} holds {protection.what}; no tool reads it, in any mode")
-        if protection is not None and protection.strength == "guarded" and (location.exists or leads_away):
+        if protection is not None and protection.strength == "guarded" and (location.exists or leads_away or "/" in location.requested):
             return asks("protected_write", f"{location.requested} is {protection.what}; a program that may change it asks in every mode")
         if location.inside or mode is Mode.FULL_YOLO or not (leads_away or location.exists):
             return ALLOWED
@@ -181,8 +185,6 @@ def _makings(command: Command) -> bool:
 
 def _candidates(text: str) -> Iterable[tuple[str, bool]]:
     """The parts of a word that may be paths, and whether each leads somewhere else by its look (absolute, or upwards)."""
-    if is_loopback(text):
-        return
     pieces = {text, *_PARTS.split(text), _ATTACHED.sub("", text, count=1)}
     for piece in sorted(pieces):
         if not piece or len(piece) > 4096 or "\0" in piece:

@@ -41,11 +41,11 @@ class PathJudge:
     ceiling: bool = False
     free_roots: tuple[Path, ...] = field(default_factory=lambda: library_roots(None))
 
-    def read(self, location: Location, mode: Mode, *, recursive: bool = False, filtered: bool = False) -> Finding:
+    def read(self, location: Location, mode: Mode, *, recursive: bool = False, filtered: bool = False, names_only: bool = False) -> Finding:
         """Judge reading. `filtered`: what is below and may not be read is left out by the reader, by `may_read`."""
         if str(location.named) in FREE_DEVICES:
             return ALLOWED
-        refused = self._refused_to_read(location, below=recursive and not filtered)
+        refused = self._refused_to_read(location, below=recursive and not filtered, names_only=names_only)
         if refused is not None:
             return refused
         ruled = self.book.path("read", location)
@@ -87,11 +87,11 @@ class PathJudge:
             return self._outside(location, change, mode)
         return self._inside(location, change, mode)
 
-    def _refused_to_read(self, location: Location, *, below: bool) -> Finding | None:
+    def _refused_to_read(self, location: Location, *, below: bool, names_only: bool = False) -> Finding | None:
         protection = self.protected.secret_below(location) if below else self.protected.of(location)
         if protection is not None and protection.strength == "secret":
             return denies("protected_read", f"{location.requested} holds {protection.what}; no tool reads it, in any mode")
-        if below:
+        if below and not names_only:
             rule = self.book.denied_below(location)
             if rule is not None:
                 return denies(

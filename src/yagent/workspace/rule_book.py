@@ -95,12 +95,15 @@ class RuleBook:
         return found
 
     def allow_words(self, words: Sequence[str | None], escalating: Sequence[str]) -> bool:
-        """Say whether an allow rule covers a command. `escalating` words must be spelled out in the rule, a `*` does not cover them."""
-        known = [word for word in words if word is not None]
-        for rule in self._allowing("shell"):
-            if matches_words(rule, words) is Match.YES and all(word in rule.words for word in escalating if word in known):
-                return True
-        return False
+        """Say whether an allow rule covers a command whose every word is known.
+
+        `escalating` words must be spelled out in the rule: a `*` does not cover them.
+        """
+        if None in words:
+            return False
+        return any(
+            matches_words(rule, words) is Match.YES and all(word in rule.words for word in escalating) for rule in self._allowing("shell")
+        )
 
     def _allowing(self, kind: RuleKind) -> list[Rule]:
         return [rule for rule in (*self.allow, *self.granted()) if rule.kind == kind]

@@ -176,7 +176,7 @@ def _compare(pattern: tuple[str, ...], words: tuple[str | None, ...]) -> Match:
     """Row by row: `reached[i]` is how surely the first i words of the pattern are matched so far."""
     reached = _skip_any(pattern, [Match.YES, *[Match.NO] * len(pattern)])
     for word in words:
-        reached = _skip_any(pattern, _step_unknown(reached) if word is None else _step(pattern, reached, word))
+        reached = _skip_any(pattern, _step_unknown(pattern, reached) if word is None else _step(pattern, reached, word))
     return reached[-1]
 
 
@@ -190,12 +190,14 @@ def _step(pattern: tuple[str, ...], reached: list[Match], word: str) -> list[Mat
     return after
 
 
-def _step_unknown(reached: list[Match]) -> list[Match]:
+def _step_unknown(pattern: tuple[str, ...], reached: list[Match]) -> list[Match]:
     after = [Match.NO] * len(reached)
     first = next((index for index, match in enumerate(reached) if match is not Match.NO), None)
-    if first is not None:
-        for index in range(first, len(reached)):
-            after[index] = Match.MAYBE
+    if first is None:
+        return after
+    for index in range(first, len(reached)):
+        stays = index < len(pattern) and pattern[index] == _ANY
+        after[index] = reached[index] if stays and reached[index] is Match.YES else Match.MAYBE
     return after
 
 

@@ -22,10 +22,11 @@ class Nature(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Read:
-    """An operand that is read; `recursive` with everything below."""
+    """An operand that is read; `recursive` with everything below, `names_only` without the content of files."""
 
     word: Word
     recursive: bool = False
+    names_only: bool = False
 
 
 @dataclass(frozen=True, slots=True)

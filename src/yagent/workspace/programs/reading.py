@@ -57,8 +57,12 @@ def rate_reading(name: str, words: Sequence[Word]) -> Rating | None:
     recursive = arguments.has(*options.recursive) or name in ("rg", "tree", "du")
     if not operands and (options.default or recursive) and not (name == "grep" and not recursive):
         operands = (Word(".", "."),)
-    reads = (*(Read(word, recursive) for word in operands), *(Read(path) for path in arguments.paths))
+    reads = (*(Read(word, recursive, names_only=name in _LISTING) for word in operands), *(Read(path) for path in arguments.paths))
     return Rating(Nature.READS, reads=reads, inert=options.inert)
+
+
+_LISTING = frozenset({"ls", "tree", "du"})
+"""Programs that show names and sizes, never content."""
 
 
 def _anything(arguments: Arguments) -> bool:
@@ -121,7 +125,8 @@ def _find(words: Sequence[Word]) -> Rating | None:
         else:
             roots.append(words[index])
             index += 1
-    return reading([*(roots or [Word(".", ".")]), *others])
+    searched = [Read(root, recursive=True, names_only=True) for root in roots or [Word(".", ".")]]
+    return Rating(Nature.READS, reads=(*searched, *(Read(word) for word in others)))
 
 
 def _after_exec(words: Sequence[Word], index: int) -> int:

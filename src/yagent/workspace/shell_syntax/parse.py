@@ -11,7 +11,7 @@ import re
 from collections.abc import Collection
 from dataclasses import replace
 
-from yagent.workspace.shell_syntax.commands import Command, Directories, Outcome, Place, join
+from yagent.workspace.shell_syntax.commands import Assignment, Command, Directories, Outcome, Place, join
 from yagent.workspace.shell_syntax.grammar import command_positions
 from yagent.workspace.shell_syntax.heredoc import lift
 from yagent.workspace.shell_syntax.lexer import NotUnderstoodError
@@ -173,6 +173,7 @@ class _Parser(SimpleParser):
             raise NotUnderstoodError("for is followed by something that is not a name")
         name = self._peek()
         self._next += 1
+        self._add(Command((), assignments=(Assignment(name, Word("", "", known=False)),), directories=place.directories))
         values = self._for_values(place)
         body = self._next
         directories = place.directories
