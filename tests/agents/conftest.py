@@ -36,10 +36,16 @@ def workspace(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-async def services(clock: VirtualClock) -> AsyncIterator[EngineServices]:
+def gate() -> InFlightGate:
+    """The process's gate."""
+    return InFlightGate(8)
+
+
+@pytest.fixture
+async def services(gate: InFlightGate, clock: VirtualClock) -> AsyncIterator[EngineServices]:
     """What engines share, without chance."""
     async with HttpClients(HttpSettings(), clock) as clients:
-        yield EngineServices(clients, InFlightGate(8), clock, random=lambda: 0.0)
+        yield EngineServices(clients, gate, clock, random=lambda: 0.0)
 
 
 @pytest.fixture

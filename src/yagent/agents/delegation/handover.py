@@ -38,7 +38,7 @@ def resolve(references: Sequence[str], results: Mapping[str, str]) -> References
     texts, unresolved = [], []
     for reference in list(dict.fromkeys(reference.strip() for reference in references))[:MAX_REFERENCES]:
         kind, _, name = reference.partition(":")
-        text = results.get(name.replace("_agent", "")) if kind == "agent" else None
+        text = results.get(name.strip().lower().replace("_agent", "")) if kind == "agent" else None
         if text is None:
             unresolved.append(reference)
         else:
@@ -75,13 +75,16 @@ def render(name: str, result: RunResult, unresolved: Sequence[str] = ()) -> str:
     if not result.is_finished:
         why = _ENDS.get(result.stop_reason, "something failed in it")
         lines.append(f"It did not finish: {why}." + (f" {result.error}" if result.error else ""))
-        lines.append("What follows is unfinished work; check it before you build on it." if result.deliverable else "It left no result.")
+    if not result.deliverable.strip():
+        return "\n".join([*lines, *result.notes, "It left no result."])
+    if not result.is_finished:
+        lines.append("What follows is unfinished work; check it before you build on it.")
     lines += result.notes
     if result.handoff is not None:
         summary = render_handoff(result.handoff)
         lines += ["", summary]
-        if result.deliverable and result.deliverable not in summary:
+        if result.deliverable not in summary:
             lines += ["", "In full:", result.deliverable]
-    elif result.deliverable:
+    else:
         lines += ["", result.deliverable]
     return "\n".join(lines)

@@ -1,6 +1,7 @@
 """Runs a role for another agent: queue, start, carry out, hand over."""
 
 from collections.abc import Mapping
+from contextlib import suppress
 from typing import Protocol
 
 from yagent.agents.delegation.handover import References, render, resolve
@@ -56,8 +57,8 @@ class Delegations:
             return Output(f"There is no agent {request.role!r}. Agents: {', '.join(self._roster)}.", is_error=True)
         if parent.depth >= MAX_DEPTH:
             return Output(f"Delegations are nested {MAX_DEPTH} deep already. Do this part yourself.", is_error=True)
-        identity = AgentIdentity(role.name, call.call_id, parent.depth + 1)
         account = self._frame.account
+        identity = AgentIdentity(role.name, account.new_delegation(call.call_id), parent.depth + 1)
         name = account.name_result(role.name)
         references = resolve(request.context_refs, account.results)
         async with self._slots.one():  # queueing comes before the timers of the new run
@@ -95,4 +96,5 @@ class Delegations:
                     duration_ms=round((clock.now() - started) * 1000),
                 )
             )
-            await run.frame.recorder.close()
+            with suppress(YagentError):  # told when its end could not be recorded; the work is done all the same
+                await run.frame.recorder.close()

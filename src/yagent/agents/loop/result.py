@@ -11,8 +11,8 @@ class RunResult:
     """How a run ended.
 
     `deliverable` is the result when the run ended by itself (`is_finished`), otherwise the last words it said, which are unfinished work.
-    `error` is set when something failed. `calls` counts the tool calls of the run (`agent_exit` aside), `changed` names the files that its file
-    tools changed: what really happened, whatever the agent says of it.
+    `error` is set when something failed. `calls` counts the tool calls of the run (`agent_exit` aside), `changed` names the files that its
+    file tools changed: what really happened, whatever the agent says of it.
     """
 
     stop_reason: StopReason

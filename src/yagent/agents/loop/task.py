@@ -30,6 +30,7 @@ class TaskAccount:
     delegations: list[DelegationAccount] = field(default_factory=list)
     results: dict[str, str] = field(default_factory=dict)  # "repo#2" and, for the newest of a role, "repo" -> rendered result
     runs: dict[str, int] = field(default_factory=dict)  # role -> delegations begun
+    delegation_ids: set[str] = field(default_factory=set)
     warnings: list[str] = field(default_factory=list)
     told: Callable[[str], None] = lambda text: None  # hears of each new warning
 
@@ -43,6 +44,15 @@ class TaskAccount:
         """The name of the next result of a role: `repo#1`, `repo#2`, …, in the order in which the delegations began."""
         self.runs[role] = self.runs.get(role, 0) + 1
         return f"{role}#{self.runs[role]}"
+
+    def new_delegation(self, call_id: str) -> str:
+        """The id of the delegation that a call starts: the call's own (F-18), told apart where agents of one tree use the same."""
+        found, number = call_id, 1
+        while found in self.delegation_ids:
+            number += 1
+            found = f"{call_id}-{number}"
+        self.delegation_ids.add(found)
+        return found
 
     def charge(self, identity: ModelIdentity, usage: Usage | None) -> float | None:
         """Add one call; returns its cost, None when unknown."""

@@ -1,7 +1,7 @@
 """One model call: from the conversation so far to a complete reply, with everything in between told to the bus."""
 
 from collections.abc import AsyncIterator, Callable
-from contextlib import aclosing
+from contextlib import ExitStack, aclosing
 
 from yagent.agents.loop.frame import EventPublisher, Frame
 from yagent.llm.engine import (
@@ -79,17 +79,20 @@ class Turn:
         self._calls += 1
         told = _Telling(self._frame.publisher, self._identity, self._calls, self._frame.clock.now)
         try:
-            with self._frame.activity.busy():
+            with self._frame.activity.busy(), ExitStack() as queue:
+                queue.enter_context(self._frame.activity.frozen())
                 async with aclosing(self._dialogue.stream(options)) as events:
-                    return await self._followed(events, told)
+                    return await self._followed(events, told, queue.close)
         except BaseException as failure:
             told.ended(None, None, str(failure) or type(failure).__name__)
             raise
 
-    async def _followed(self, events: AsyncIterator[StreamEvent], told: "_Telling") -> Completed:
+    async def _followed(self, events: AsyncIterator[StreamEvent], told: "_Telling", leave_queue: Callable[[], None]) -> Completed:
+        """Follow a call to its end. Waiting for its turn to be sent counts against no timer of the run."""
         async for event in events:
             match event:
                 case Sent():
+                    leave_queue()
                     told.sent()
                 case TextDelta():
                     told.chunk(event.text, "text")
