@@ -86,7 +86,9 @@ class Terminal:
         self._take_control()
         if (child := os.fork()) == 0:
             os.setpgid(0, 0)
-            signal.pause()
+            for descriptor in (0, 1, 2):
+                os.dup2(os.open(os.devnull, os.O_RDWR), descriptor)
+            os.execvp("sleep", ("sleep", "60"))
         os.setpgid(child, child)
         signal.signal(signal.SIGTTOU, signal.SIG_IGN)
         os.tcsetpgrp(self._slave, child)

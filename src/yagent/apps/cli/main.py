@@ -4,10 +4,12 @@ import sys
 from collections.abc import Sequence
 from typing import NoReturn
 
+from typer.main import get_command
+
 from yagent.apps.cli.application import application
 from yagent.apps.cli.crash import tell_of_crash
 from yagent.apps.cli.progress import write_to_standard_error
-from yagent.apps.cli.standard_output import open_standard_descriptors, reader_has_left
+from yagent.apps.cli.standard_output import flush_standard_streams, open_standard_descriptors, reader_has_left
 from yagent.errors import YagentError
 from yagent.protocol.stop import FAILED, INTERRUPTED, PIPE_CLOSED, SUCCESS
 from yagent.protocol.visible import visible
@@ -27,13 +29,14 @@ def main(arguments: Sequence[str] | None = None) -> NoReturn:
         code = failure.exit_code
     except KeyboardInterrupt:
         code = INTERRUPTED
+    flush_standard_streams()
     sys.exit(code)
 
 
 def _run(arguments: Sequence[str]) -> int:
     """Parse and call; the exit code. Whose reader left while help was printed ended quietly, whatever the parser makes of it."""
     try:
-        application()(normalised(arguments))
+        get_command(application())(normalised(arguments))  # the application itself would put its own hook for crashes over ours
     except SystemExit as end:
         code = end.code if isinstance(end.code, int) else SUCCESS if end.code is None else FAILED
         return PIPE_CLOSED if code == FAILED and reader_has_left() else code

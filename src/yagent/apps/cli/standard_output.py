@@ -4,6 +4,7 @@ import asyncio
 import os
 import select
 import stat
+import sys
 from collections.abc import Callable
 from typing import ClassVar
 
@@ -95,6 +96,16 @@ def reader_has_left(descriptor: int = 1) -> bool:
     poll = select.poll()
     poll.register(descriptor, 0)
     return any(events & select.POLLERR for _, events in poll.poll(0))
+
+
+def flush_standard_streams() -> None:
+    """Write out what the interpreter holds; a stream whose other end is gone must not change how the process ends."""
+    for stream in (sys.stdout, sys.stderr):
+        try:
+            if stream is not None:
+                stream.flush()
+        except OSError:
+            os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
 
 
 def open_standard_descriptors() -> None:

@@ -9,10 +9,16 @@ import os
 import termios
 from collections.abc import Mapping
 
-from yagent.protocol.asks import Answer, Ask, Offer
+from yagent.protocol.asks import Answer, Ask, AskKind, Offer
 from yagent.protocol.visible import has_hidden, visible
 
 TERMINAL = "/dev/tty"
+PROMPTS: Mapping[AskKind, str] = {
+    "approval": "[n] no   [n because …] no, and say why: ",
+    "confirm": "[y] yes  [n] no: ",
+    "select": "Number: ",
+    "input": "Your answer: ",
+}
 
 
 def open_terminal(environ: Mapping[str, str]) -> int | None:
@@ -44,6 +50,7 @@ class TerminalAsks:
         async with self._turn:
             self._write(question(ask, waiting))
             termios.tcflush(self._descriptor, termios.TCIFLUSH)
+            self._write(PROMPTS[ask.kind])  # from here on, keys count
             while True:
                 line = await self._line()
                 if line is None:
@@ -79,7 +86,7 @@ def _settle(ready: asyncio.Future[None]) -> None:
 
 
 def question(ask: Ask, waiting: int = 0) -> str:
-    """The whole question as text: who asks, exactly what would run, why it is asked, and the ways to answer."""
+    """The whole question as text, up to the prompt: who asks, exactly what would run, why it is asked, and the ways to answer."""
     more = f" ({waiting} more waiting)" if waiting else ""
     lines = ["", f"── {ask.origin.label} {'asks for permission' if ask.kind == 'approval' else 'asks'}{more} ──", visible(ask.prompt)]
     if ask.subject:
@@ -87,21 +94,15 @@ def question(ask: Ask, waiting: int = 0) -> str:
         if has_hidden(ask.subject):
             lines.append("! It holds hidden or misleading characters, shown above as escapes.")
     lines += [f"- {visible(reason)}" for reason in ask.reasons]
-    lines.append(_choices(ask))
-    return "\n".join(lines)
+    return "".join(f"{line}\n" for line in [*lines, *_choices(ask)])
 
 
-def _choices(ask: Ask) -> str:
-    if ask.kind == "input":
-        return "Your answer: "
-    if ask.kind == "confirm":
-        return "[y] yes  [n] no: "
+def _choices(ask: Ask) -> list[str]:
     if ask.kind == "select":
-        return "\n".join([*(f"[{number}] {visible(option)}" for number, option in enumerate(ask.options, 1)), "Number: "])
+        return [f"[{number}] {visible(option)}" for number, option in enumerate(ask.options, 1)]
     letters = {"once": "y", "session": "s", "project": "p"}
     names = {"once": "yes, once", "session": "yes, this session", "project": "yes, in this project"}
-    ways = [f"[{letters[offer.scope]}] {names[offer.scope]}" + (f": {visible(offer.rule)}" if offer.rule else "") for offer in ask.offers]
-    return "\n".join([*ways, "[n] no   [n because …] no, and say why: "])
+    return [f"[{letters[offer.scope]}] {names[offer.scope]}" + (f": {visible(offer.rule)}" if offer.rule else "") for offer in ask.offers]
 
 
 def interpret(ask: Ask, line: str) -> Answer | None:
