@@ -1,0 +1,59 @@
+"""What goes down with a delegation and comes back up, in words."""
+
+from __future__ import annotations
+
+import pytest
+
+from yagent.agents.delegation.handover import MAX_REFERENCES, References, render, resolve, task_message
+from yagent.agents.loop.result import RunResult
+from yagent.protocol.handoff import Handoff
+from yagent.protocol.stop import StopReason
+
+
+def test_ten_references_at_most_are_looked_up_after_doubles_are_gone() -> None:
+    references = [f"agent:role{number}" for number in range(12)]
+    found = resolve([*references[:3], *references], {f"role{number}": f"text {number}" for number in range(12)})
+    assert MAX_REFERENCES == 10
+    assert [reference for reference, _ in found.texts] == references[:10]
+    assert found.unresolved == ()
+
+
+@pytest.mark.parametrize(
+    "reference", ["agent:repo", " agent:repo ", "agent:repo_agent", "agent:repo#2", "agent:repo_agent#2", "agent: repo", "agent:Repo"]
+)
+def test_a_result_is_found_under_each_of_its_names(reference: str) -> None:
+    assert resolve([reference], {"repo": "x", "repo#2": "x"}).unresolved == ()
+
+
+@pytest.mark.parametrize("reference", ["repo", "note:repo", "agent:", "agent:coding", "agent:repo#1", ":"])
+def test_what_leads_nowhere_is_named(reference: str) -> None:
+    assert resolve([reference], {"repo": "x", "repo#2": "x"}) == References((), (reference,))
+
+
+def test_the_task_stands_last_in_the_first_message() -> None:
+    text = task_message("do it", References((("agent:repo", "found"),), ("note:x",)), "<environment/>")
+    assert text.startswith("<environment/>\n\n<result of=")
+    assert "There is no result called note:x" in text
+    assert text.endswith("<task>\ndo it\n</task>")
+
+
+@pytest.mark.parametrize("reason", [reason for reason in StopReason if reason not in (StopReason.PLAIN_TEXT, StopReason.AGENT_EXIT)])
+def test_no_other_end_looks_like_a_finished_one(reason: StopReason) -> None:
+    text = render("repo#1", RunResult(reason, "Half.", 3, calls=1))
+    assert "It did not finish: " in text
+    assert "unfinished work" in text
+    assert text.endswith("Half.")
+    assert "It left no result." in render("repo#1", RunResult(reason, "", 3, calls=1))
+
+
+def test_an_end_without_a_word_is_called_that() -> None:
+    text = render("repo#1", RunResult(StopReason.AGENT_EXIT, " ", 3, Handoff(" "), calls=1))
+    assert text.splitlines()[0] == "[repo#1 · error · agent_exit · 3 steps]"
+    assert "It left no result." in text
+
+
+def test_a_longer_answer_beside_the_hand_over_arrives_whole() -> None:
+    text = render("repo#1", RunResult(StopReason.AGENT_EXIT, "All the long words.", 3, Handoff("Short."), calls=1))
+    assert text.endswith("Short.\n\nIn full:\nAll the long words.")
+    same = render("repo#1", RunResult(StopReason.AGENT_EXIT, "Short.", 3, Handoff("Short."), calls=1))
+    assert same.count("Short.") == 1
