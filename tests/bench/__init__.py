@@ -1,0 +1,1 @@
+"""Tests of scripts/bench: what it computes from what it saw. Nothing here measures time."""
