@@ -41,6 +41,18 @@ YagentError
   PromptError
   RegistryError
   ParameterError
+  LimitReached
+  Panic
+  GuardError
+  RuleError
+  GrantsFileError
+  OutputClosed
+  RolloutError
+  TaskRefused
+  RequestError
+  NoSuchSession
+  UnreadableRecords
+  NotUnderstoodError
 """
 
 from typing import ClassVar
