@@ -38,9 +38,10 @@ from yagent.session.engines import Engines, EngineSource
 from yagent.session.project import Surroundings
 from yagent.session.request import SessionRequest
 from yagent.session.session import Session
-from yagent.session.settings import mode, permission_settings, run_settings, secret_texts, shell_settings, task_settings
+from yagent.session.settings import approvals_line, mode, permission_settings, run_settings, secret_texts, shell_settings, task_settings
 from yagent.session.subscribers import attach_logs
-from yagent.session.tasks import TaskRunner
+from yagent.session.task_work import TaskWork
+from yagent.session.tasks import TaskOwned, TaskRunner
 from yagent.session.voice import CurrentTask, session_publisher
 from yagent.session.workshop import Workshop
 from yagent.tools.builtin.catalogue import shipped_tools
@@ -82,8 +83,9 @@ async def open_session(request: SessionRequest, clock: Clock, *, source: EngineS
         engines = source or await _connected(stack, chosen, request, clock)
         settings = shell_settings(config, request, chosen)
         shell = await stack.enter_async_context(Shell(clock=clock, environment=request.environ, temporary=temporary, settings=settings))
-        permissions = permission_settings(config, request, home, user, temporary)
-        parts = _Parts(request, config, home, clock, domain, engines, shell, partial(_crash_reported, home, clock, redactor))
+        work = TaskWork()
+        permissions = permission_settings(config, request, home, user, temporary, work.is_recoverable)
+        parts = _Parts(request, config, home, clock, domain, engines, shell, work, partial(_crash_reported, home, clock, redactor))
         session, close = await parts.session(permissions, [home.problem, *(chosen.notices if chosen else ())])
         try:
             yield session
@@ -144,6 +146,7 @@ class _Parts:
     domain: Domain
     engines: EngineSource
     shell: Shell
+    work: TaskWork
     report_crash: Callable[[BaseException], str]
 
     async def session(self, judging: PermissionSettings, notices: Sequence[object]) -> tuple[Session, Callable[[], Awaitable[None]]]:
@@ -177,8 +180,10 @@ class _Parts:
             report_crash=self.report_crash,
             settings=settings,
         )
-        surroundings = Surroundings(request.workspace, Git(clock, request.environ), clock, can_ask=settings.offers_asks)
-        tasks = TaskRunner(shop, permissions, surroundings, task_settings(config, request.flags), current=task, start_warnings=warnings)
+        approvals = approvals_line(permissions.mode, can_ask=request.can_ask)
+        surroundings = Surroundings(request.workspace, Git(clock, request.environ), clock, approvals=approvals)
+        owned = TaskOwned(permissions, surroundings, self.work, task)
+        tasks = TaskRunner(shop, owned, task_settings(config, request.flags), start_warnings=warnings)
         attach_logs(bus, self.domain)
         return Session(shop, tasks, bus, partial(list_sessions, rollouts), opening=self._opening(shop, warnings)), tasks.close
 

@@ -36,18 +36,18 @@ class Found:
 class Surroundings:
     """The workspace as the Director's context and the task's account see it."""
 
-    def __init__(self, workspace: Path, git: Git, clock: Clock, *, can_ask: bool) -> None:
+    def __init__(self, workspace: Path, git: Git, clock: Clock, *, approvals: str) -> None:
         self._workspace = workspace
         self._git = git
         self._clock = clock
-        self._can_ask = can_ask
+        self._approvals = approvals
 
     async def place(self) -> Place:
         """Where the workspace stands, for the look at it and the state of it."""
         return await self._git.place(self._workspace)
 
     async def look(self, place: Awaitable[Place]) -> Found:
-        """What is true now: the project's documents, the repository, the day."""
+        """What is true at this moment: the project's documents, the repository, the day."""
         work: list[tuple[str, Coroutine[Any, Any, Any]]] = [
             ("git facts", self._facts(place)),
             ("git log", self._recent_commits()),
@@ -60,13 +60,20 @@ class Surroundings:
             system=f"{platform.system()} {platform.machine()}",
             date=f"{self._clock.wall():%Y-%m-%d}",
             git=_git_lines(git, commits.result()),
-            nobody_to_ask=not self._can_ask,
+            approvals=self._approvals,
         )
         return Found(environment, fit_documents(documents.result()), git, commits.result())
 
     async def state(self, place: Awaitable[Place]) -> WorkspaceState:
         """What differs from the last commit now, to tell the task's changes from the user's own."""
         return await state(self._git, self._workspace, await place)
+
+    async def tracked(self, state: WorkspaceState) -> frozenset[str]:
+        """The paths git has, relative to the repository's root; empty where that is not known."""
+        answer = None if state.root is None else await self._git.ask(state.root, "ls-files", "-z")
+        if answer is None or answer.code != 0 or answer.truncated:
+            return frozenset()
+        return frozenset(os.fsdecode(name) for name in answer.output.split(b"\0") if name)
 
     async def changes(self, since: WorkspaceState) -> tuple[tuple[FileChange, ...], str | None]:
         """The files that changed since, relative to the workspace, and a note when there may be more."""

@@ -60,7 +60,7 @@ class Runs:
         hooks = LoopHooks(on_plain_text=nudging(role.nudges, shop.prompts.text(f"reminders/{role.nudge}.md")))
         frame = self._frame(identity, seat, activity)
         loop = self._loop(role, identity, seat, frame, hooks, parent.permissions.narrowed())
-        context = self._task.context if role.wants_context else ""
+        context = await self._task.context() if role.wants_context else ""
         return PreparedRun(loop, frame, (user_message(task_message(task, references, context)),))
 
     def director(self, role: Role, seat: Seat, hooks: LoopHooks) -> tuple[AgentLoop, Frame]:

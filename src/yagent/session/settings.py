@@ -1,7 +1,7 @@
 """From the configuration and the options of a run to the small settings each room is given. Options win where they were given."""
 
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from yagent.agents.director.hooks import ReminderPolicy
@@ -26,6 +26,19 @@ _REMINDERS: Mapping[str, ReminderPolicy] = {"auto": "auto", "always": "always", 
 def mode(config: Config, flags: RunFlags) -> Mode:
     """The permission mode of the run."""
     return _MODES[flags.mode or config.agent.yolo]
+
+
+def approvals_line(mode: Mode, *, can_ask: bool) -> str:
+    """What an agent is told about permissions, so that it need not find out by being refused."""
+    asked = "the user is asked" if can_ask else "is refused, because nobody can answer in this run"
+    match mode:
+        case Mode.ASK:
+            what = "Approvals: reading and commands known to read only run at once; for anything else"
+        case Mode.YOLO:
+            what = "Approvals: edits and commands inside the working directory run at once; what reaches outside, loses work or publishes:"
+        case Mode.FULL_YOLO:
+            what = "Approvals: nearly everything runs at once; for keys, start-up files and git hooks"
+    return f"{what} {asked}."
 
 
 def run_settings(config: Config, request: SessionRequest) -> RunSettings:
@@ -60,7 +73,9 @@ def task_settings(config: Config, flags: RunFlags) -> TaskSettings:
     )
 
 
-def permission_settings(config: Config, request: SessionRequest, home: DataHome, user: Path | None, temporary: Path) -> PermissionSettings:
+def permission_settings(
+    config: Config, request: SessionRequest, home: DataHome, user: Path | None, temporary: Path, recoverable: Callable[[Path], bool]
+) -> PermissionSettings:
     """The user's rules and the machine's protected places."""
     flags, rules = request.flags, config.permissions
     return PermissionSettings(
@@ -77,6 +92,7 @@ def permission_settings(config: Config, request: SessionRequest, home: DataHome,
             home=user, data_home=home.asked, secrets=() if request.config_path is None else (Path(os.path.abspath(request.config_path)),)
         ),
         environment=request.environ,
+        recoverable=recoverable,
     )
 
 

@@ -34,6 +34,7 @@ from yagent.runtime.gate import Gate
 from yagent.runtime.supervise import Handle, Outcome, in_thread
 from yagent.session.project import Found, Surroundings
 from yagent.session.runs import Runs, Seat, seat_for
+from yagent.session.task_work import TaskWork
 from yagent.session.voice import CurrentTask
 from yagent.session.workshop import TaskParts, Workshop
 from yagent.workspace.background import BackgroundJobs, Job
@@ -51,24 +52,23 @@ class TaskSettings:
     reminder: ReminderPolicy
 
 
+@dataclass(frozen=True, slots=True)
+class TaskOwned:
+    """What belongs to the tasks of a session, one after the other: the user's rights, the workspace around them, whose work is whose."""
+
+    permissions: Permissions
+    surroundings: Surroundings
+    work: TaskWork
+    current: CurrentTask
+
+
 class TaskRunner:
     """Owns the Director's seat and the task that is running."""
 
-    def __init__(
-        self,
-        shop: Workshop,
-        permissions: Permissions,
-        surroundings: Surroundings,
-        settings: TaskSettings,
-        *,
-        current: CurrentTask,
-        start_warnings: Sequence[str] = (),
-    ) -> None:
+    def __init__(self, shop: Workshop, owned: TaskOwned, settings: TaskSettings, *, start_warnings: Sequence[str] = ()) -> None:
         self._shop = shop
-        self._permissions = permissions
-        self._current = current
+        self._owned = owned
         self._start_warnings = start_warnings
-        self._surroundings = surroundings
         self._settings = settings
         self._seat: Seat | None = None
         self._loop: AgentLoop | None = None
@@ -78,7 +78,7 @@ class TaskRunner:
     @property
     def mode(self) -> Mode:
         """The permission mode in force."""
-        return self._permissions.mode
+        return self._owned.permissions.mode
 
     async def run(self, prompt: str) -> TaskResult:
         """Carry out a task to its end, whatever that is."""
@@ -89,10 +89,10 @@ class TaskRunner:
             warnings=list(self._start_warnings),
             told=lambda text: publisher.publish(WarningIssued(code="task", text=text)),
         )
-        self._current.id = f"{self._shop.session}-{self._count}"
-        publisher.publish(TaskStarted(task_id=self._current.id, text=prompt))
-        place = self._shop.domain.go("place of the workspace", self._surroundings.place())
-        looking = self._shop.domain.go("look at the workspace", self._surroundings.look(place))
+        self._owned.current.id = f"{self._shop.session}-{self._count}"
+        publisher.publish(TaskStarted(task_id=self._owned.current.id, text=prompt))
+        place = self._shop.domain.go("place of the workspace", self._owned.surroundings.place())
+        looking = self._shop.domain.go("look at the workspace", self._owned.surroundings.look(place))
         before = await self._state_before(place, looking)
         async with BackgroundJobs(self._shop.shell, changed=self._job_changed) as jobs:
             handle = self._shop.domain.go("director", self._carried_out(prompt, account, jobs, looking))
@@ -108,13 +108,16 @@ class TaskRunner:
 
         Whoever wants to change a file waits for the write lock, and so until the state is known.
         """
-        lock = self._shop.write_lock
+        lock, surroundings = self._shop.write_lock, self._owned.surroundings
+        started = self._shop.clock.wall().timestamp()
         await lock.acquire()
 
         async def take() -> WorkspaceState:
             try:
                 await looking.outcome()
-                return await self._surroundings.state(place)
+                state = await surroundings.state(place)
+                self._owned.work.begin(state, await surroundings.tracked(state), started)
+                return state
             finally:
                 lock.release()
 
@@ -134,7 +137,7 @@ class TaskRunner:
             await self._shop.prepare_engines()  # while git answers
             context = self._context(await looking)
             activity = Activity(self._shop.clock, total=self._settings.timeout)
-            parts = TaskParts(Gate(), account, self._permissions, jobs, activity, context)
+            parts = TaskParts(Gate(), account, self._owned.permissions, jobs, activity, self._context_now)
             self._loop, frame = Runs(self._shop, parts).director(DIRECTOR, seat, self._hooks())
             words = f"{context}\n\n<request>\n{prompt}\n</request>" if first_turn and context else prompt
             return await carry_out(self._loop, (user_message(words),), frame)
@@ -151,7 +154,7 @@ class TaskRunner:
     def _hooks(self) -> LoopHooks:
         prompts = self._shop.prompts
         first, later = prompts.text("reminders/delegate_first.md"), prompts.text("reminders/delegate_again.md")
-        return LoopHooks(on_plain_text=DelegationReminder(self._settings.reminder, first, later, self._surroundings.names_file))
+        return LoopHooks(on_plain_text=DelegationReminder(self._settings.reminder, first, later, self._owned.surroundings.names_file))
 
     def _context(self, found: Found) -> str:
         """The block about the workspace, and the events that say what went into it."""
@@ -161,6 +164,11 @@ class TaskRunner:
             publisher.publish(ContextLoaded(files=tuple(document.name for document in found.documents), tokens=size // 4))
         if found.git.is_repository:
             publisher.publish(CommitContextLoaded(head=found.git.head, commits=found.commits))
+        return first_message_context(found.environment, found.documents)
+
+    async def _context_now(self) -> str:
+        """The block about the workspace as it is when a delegation begins."""
+        found = await self._owned.surroundings.look(self._owned.surroundings.place())
         return first_message_context(found.environment, found.documents)
 
     async def _sealed(self, outcome: Outcome[RunResult]) -> RunResult:
@@ -188,7 +196,7 @@ class TaskRunner:
         codes = [result.exit_code]
         if any(denied.answered_by == "nobody" for denied in account.denials):
             codes.append(DENIED)
-        changes, note = await self._surroundings.changes(before)
+        changes, note = await self._owned.surroundings.changes(before)
         if note is not None and before.root is not None:
             account.warn(f"The list of changed files may be incomplete: {note}")
         return TaskResult(

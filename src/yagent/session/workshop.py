@@ -66,11 +66,12 @@ class Workshop:
 
 @dataclass(frozen=True, slots=True)
 class TaskParts:
-    """Made for one task and shared by its whole agent tree. `context` is the block every agent's first message begins with."""
+    """Made for one task and shared by its whole agent tree. `context()` gives the block about the
+    workspace that an agent's first message begins with."""
 
     gate: Gate
     account: TaskAccount
     permissions: Permissions
     jobs: BackgroundJobs
     activity: Activity
-    context: str
+    context: Callable[[], Awaitable[str]]

@@ -1,6 +1,7 @@
 """What goes down with a delegation and what comes back up."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Final
 
 from yagent.agents.loop.result import RunResult, render_handoff
 from yagent.protocol.stop import StopReason
@@ -56,22 +57,30 @@ def task_message(task: str, references: References, context: str) -> str:
     return "\n\n".join(parts)
 
 
-def render(name: str, result: RunResult, unresolved: Sequence[str] = ()) -> str:
-    """The result as its reader sees it: a header that cannot be overlooked, then the hand-over, then what was said at greater length.
+@dataclass(frozen=True, slots=True)
+class Circumstances:
+    """What else the reader of a result has to know, from what really happened: references that led nowhere, calls that were denied,
+    background commands the agent left running."""
 
-    `name` is what the result can be referred to by, `repo#2`.
+    unresolved: tuple[str, ...] = ()
+    denied: tuple[str, ...] = ()
+    running: tuple[str, ...] = ()
 
-    Work that did not end by itself is called unfinished, an end without a word is called that: nothing looks completed that is not.
+
+NOTHING_ELSE: Final = Circumstances()
+
+
+def render(name: str, result: RunResult, found: Circumstances = NOTHING_ELSE) -> str:
+    """The result as its reader sees it: a header that cannot be overlooked, what really happened, then the hand-over at its length.
+
+    `name` is what the result can be referred to by, `repo#2`. Work that did not end by itself is called unfinished, an end without a
+    word is called that: nothing looks completed that is not.
     """
     steps = "1 step" if result.steps == 1 else f"{result.steps} steps"
     header = f"[{name} · {result.status} · {result.stop_reason} · {steps}]"
-    if unresolved:
-        header += f" [unresolved: {len(unresolved)} ({', '.join(unresolved)})]"
-    lines = [header]
-    if result.changed:
-        lines.append(f"Files it changed with its tools: {', '.join(result.changed)}")
-    if not result.calls:
-        lines.append("It used no tool: nothing in this result was looked up.")
+    if found.unresolved:
+        header += f" [unresolved: {len(found.unresolved)} ({', '.join(found.unresolved)})]"
+    lines = [header, *_happened(result, found)]
     if not result.is_finished:
         why = _ENDS.get(result.stop_reason, "something failed in it")
         lines.append(f"It did not finish: {why}." + (f" {result.error}" if result.error else ""))
@@ -79,12 +88,27 @@ def render(name: str, result: RunResult, unresolved: Sequence[str] = ()) -> str:
         return "\n".join([*lines, *result.notes, "It left no result."])
     if not result.is_finished:
         lines.append("What follows is unfinished work; check it before you build on it.")
-    lines += result.notes
-    if result.handoff is not None:
-        summary = render_handoff(result.handoff)
-        lines += ["", summary]
-        if result.deliverable not in summary:
-            lines += ["", "In full:", result.deliverable]
-    else:
-        lines += ["", result.deliverable]
-    return "\n".join(lines)
+    return "\n".join([*lines, *result.notes, "", *_said(result)])
+
+
+def _happened(result: RunResult, found: Circumstances) -> Iterator[str]:
+    """What is known of the run without asking the agent."""
+    if result.changed:
+        yield f"Files it changed with its tools: {', '.join(result.changed)}"
+    if found.denied:
+        yield f"Denied to it: {'; '.join(found.denied)}"
+    if found.running:
+        yield f"Still running in the background, to be ended with the whole task: {'; '.join(found.running)}"
+    if not result.calls:
+        yield "It used no tool: nothing in this result was looked up."
+
+
+def _said(result: RunResult) -> Iterator[str]:
+    """What the agent says, and the same at greater length where it said more."""
+    if result.handoff is None:
+        yield result.deliverable
+        return
+    summary = render_handoff(result.handoff)
+    yield summary
+    if result.deliverable not in summary:
+        yield from ("", "In full:", result.deliverable)

@@ -15,13 +15,13 @@ CUT = "… (cut here: read the file for the rest)"
 
 @dataclass(frozen=True, slots=True)
 class Environment:
-    """Facts of the moment. `git` holds ready lines about branch, last commits and changed files, empty outside repositories."""
+    """Facts of the moment. `git` holds ready lines about branch, last commits and changed files; `approvals` says what runs unasked."""
 
     workspace: str
     system: str
     date: str
     git: tuple[str, ...] = ()
-    nobody_to_ask: bool = False
+    approvals: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,8 +36,8 @@ class Document:
 def first_message_context(environment: Environment, documents: Sequence[Document]) -> str:
     """The context block that precedes the user's words."""
     lines = [f"Working directory: {environment.workspace}", f"System: {environment.system}", f"Date: {environment.date}", *environment.git]
-    if environment.nobody_to_ask:
-        lines.append("Nobody can answer questions during this run.")
+    if environment.approvals:
+        lines.append(environment.approvals)
     parts = ["<environment>\n" + "\n".join(lines) + "\n</environment>"]
     for document in documents:
         mark = ' shortened="true"' if document.shortened else ""
