@@ -307,7 +307,7 @@ FRAGMENTS = (
 )
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=80, deadline=None)
 @given(
     first=st.sampled_from(FRAGMENTS),
     second=st.sampled_from(FRAGMENTS),
@@ -322,7 +322,7 @@ def test_one_more_command_never_makes_a_line_milder(
     permissions = room.permissions(mode, deny=["shell(git push)"], ask=["shell(make *)"])
     alone = [room.shell(line, permissions).decision for line in (first, second)]
     joined = room.shell(f"{first}{between}{second}", permissions).decision
-    plain = not any(word in first for word in ("cd ", "X=", "<<"))
+    plain = not any(word in first for word in ("cd ", "X=", "<<", "HOME"))
     assert joined.rank >= alone[0].rank
     if plain:
         assert joined is alone[0].stricter(alone[1])

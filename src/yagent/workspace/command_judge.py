@@ -93,14 +93,14 @@ class CommandJudge:
 
     def _restricted(self, command: Command) -> Finding | None:
         """Deny and ask rules are tried on the words as they are, with the program's directory and git's options taken away."""
-        values = command.values
-        if not values or values[0] is None:
-            return self.paths.book.restrict_words(values) if values else None
-        name = posixpath.basename(values[0])
-        variants = [values, (name, *values[1:])]
-        if name == "git":
+        if not command.words:
+            return None
+        variants: list[tuple[str | None, ...]] = []
+        for values in {command.values, command.likely_values}:
+            variants += [values, (posixpath.basename(values[0]) if values[0] else None, *values[1:])]
+        if command.name is not None and posixpath.basename(command.name) == "git":
             call = take_apart(command.words[1:])
-            variants.append(("git", call.verb or None, *(word.value for word in call.words)))
+            variants.append(("git", call.verb or None, *(word.value or word.guess or None for word in call.words)))
         found = [finding for variant in variants if (finding := self.paths.book.restrict_words(variant)) is not None]
         return max(found, key=lambda finding: finding.decision.rank, default=None)
 

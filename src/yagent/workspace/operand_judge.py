@@ -72,6 +72,9 @@ class OperandJudge:
         if word.text == "-" or (word.known and (_DESCRIPTOR.fullmatch(word.text) or word.text in FREE_DEVICES)):
             return ALLOWED
         if not word.known:
+            refused = self._likely(word, directories, mode)
+            if refused is not None:
+                return refused
             if mode is Mode.FULL_YOLO or (mode is Mode.YOLO and inert and not self.doubtful):
                 return ALLOWED
             return asks("unknown_operand", f"{word.source or 'what it is given'} is only known when the line runs")
@@ -87,6 +90,9 @@ class OperandJudge:
     def write(self, word: Word, change: Change, directories: Directories, mode: Mode) -> Finding:
         """Judge one operand that is changed."""
         if not word.known or word.glob or _NETWORK_FILE.match(word.text):
+            refused = self._likely(word, directories, mode)
+            if refused is not None:
+                return refused
             if mode is Mode.FULL_YOLO:
                 return ALLOWED
             return asks("unknown_operand", f"what {word.source or 'it is given'} leads to is only known when the line runs")
@@ -115,6 +121,9 @@ class OperandJudge:
     def mention(self, word: Word, directories: Directories, mode: Mode) -> Finding:
         """Judge a word of a program that may do anything with it."""
         if not word.known or word.glob:
+            refused = self._likely(word, directories, mode)
+            if refused is not None:
+                return refused
             if mode is Mode.FULL_YOLO:
                 return ALLOWED
             return asks("unknown_operand", f"{word.source or 'what it is given'} is only known when the line runs")
@@ -134,6 +143,14 @@ class OperandJudge:
             for location in locations:
                 result = result.stricter(self._mentioned(location, mode, leads_away=leads_away))
         return result
+
+    def _likely(self, word: Word, directories: Directories, mode: Mode) -> Finding | None:
+        """A refusal that the likely value of a word would bring; a likely value never allows anything."""
+        if not word.guess:
+            return None
+        found = self.mention(Word(word.source, word.guess), directories, mode)
+        strict = found.decision is Decision.DENY or (found.reason is not None and found.reason.code in ("protected_write", "rule"))
+        return found if strict else None
 
     def _mentioned(self, location: Location, mode: Mode, *, leads_away: bool) -> Finding:
         for kind in ("read", "edit"):
@@ -170,12 +187,12 @@ def could_lead_out(analysis: Analysis) -> bool:
 
 
 def _makings(command: Command) -> bool:
-    texts = [word.text for word in command.words]
+    texts = [word.text if word.known else f"{word.source} {word.guess}".strip() for word in command.words]
     if any(_LEADS_AWAY.match(piece) and piece not in FREE_DEVICES for text in texts for piece in _PARTS.split(text)):
         return True
     if any(_UNKNOWN_VARIABLE.search(word.source) and not word.known for word in command.words):
         return True
-    loose = [assignment.value.text for assignment in command.assignments]
+    loose = [assignment.value.text if assignment.value.known else assignment.value.source for assignment in command.assignments]
     if command.stdin is not None:
         loose.append(command.stdin.text)
     if command.name in _TEXT_MAKERS:

@@ -33,18 +33,20 @@ def analyse(text: str, *, directory: str, variables: Mapping[str, str] | None = 
     line = Line(text, budget or Budget(), run_script, unwrap)
     problem = _unreadable(text)
     if not problem:
-        line.environment = {**_used(text, variables or {}, line), **({"PWD": directory} if line.keeps("PWD") else {})}
+        used = {**_used(text, variables or {}), "PWD": directory}
+        line.environment = {name: value for name, value in used.items() if line.keeps(name)}
+        likely = {name: value for name, value in used.items() if name not in line.environment}
         try:
-            run_script(line, Script(text, lifted=False), Place(frozenset({directory}), line.environment))
+            run_script(line, Script(text, lifted=False), Place(frozenset({directory}), line.environment, likely))
         except NotUnderstoodError as error:
             problem = str(error)
     return Analysis(tuple(line.commands), tuple(dict.fromkeys(line.hazards)), problem, loose_words(text) if problem else ())
 
 
-def _used(text: str, variables: Mapping[str, str], line: Line) -> dict[str, str]:
-    """The variables that are used in the line and keep their value in it; HOME also stands behind `~`."""
+def _used(text: str, variables: Mapping[str, str]) -> dict[str, str]:
+    """The variables that are used in the line; HOME also stands behind `~`."""
     names = {*re.findall(r"\$\{?([A-Za-z_][A-Za-z0-9_]*)", text), "HOME"}
-    return {name: variables[name] for name in names if name in variables and line.keeps(name)}
+    return {name: variables[name] for name in names if name in variables}
 
 
 def _unreadable(text: str) -> str:

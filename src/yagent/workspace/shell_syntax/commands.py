@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator
+from dataclasses import field
 
 from yagent.records import dataclass
 from yagent.workspace.shell_syntax.words import Word
@@ -63,6 +64,11 @@ class Command:
         return (*(word.value for word in self.words), *((None,) if self.more_words else ()))
 
     @property
+    def likely_values(self) -> tuple[str | None, ...]:
+        """The same, with the likely value of words that are not known: for rules that refuse."""
+        return (*(word.value or word.guess or None for word in self.words), *((None,) if self.more_words else ()))
+
+    @property
     def name(self) -> str | None:
         """The program's name as written, None when it is not known."""
         return self.words[0].value if self.words else None
@@ -96,10 +102,11 @@ class Analysis:
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Where a command stands: the directories it may run in, and the variables whose value is known."""
+    """Where a command stands: the directories it may run in, the variables whose value is known, and those where it is only likely."""
 
     directories: Directories
     variables: dict[str, str]
+    likely: dict[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)

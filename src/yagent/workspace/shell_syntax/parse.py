@@ -18,6 +18,9 @@ from yagent.workspace.shell_syntax.lexer import NotUnderstoodError
 from yagent.workspace.shell_syntax.simple import RESERVED, Line, SimpleParser
 from yagent.workspace.shell_syntax.words import Script, Word
 
+MAX_LIKELY = 16
+"""For how many values of a loop whose variable may change meanwhile the body is looked at."""
+
 _ARITHMETIC_TESTS = frozenset({"-eq", "-ne", "-lt", "-le", "-gt", "-ge"})
 
 
@@ -180,7 +183,11 @@ class _Parser(SimpleParser):
         known = [word.value for word in values if word.value is not None]
         others = {key: value for key, value in place.variables.items() if key != name}
         if len(known) != len(values) or not known or name in place.variables or not self._line.keeps(name):
-            return self._repeated(replace(place, variables=others))
+            outcome = self._repeated(replace(place, variables=others))
+            for value in [word.value or word.guess for word in values if word.value or word.guess][:MAX_LIKELY]:
+                self._next = body
+                self._body(replace(place, variables=others, likely={**place.likely, name: value}))
+            return outcome
         for value in known:
             self._next = body
             here = replace(place, directories=directories, variables={**others, name: value})

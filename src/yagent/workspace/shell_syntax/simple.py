@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from yagent.workspace.shell_syntax.commands import (
     Assignment,
@@ -165,6 +165,10 @@ class SimpleParser:
         found = Found()
         words = decode(self._text, token.start, token.end, found, self._variables(place))
         self._inside(found, place)
+        if place.likely and not all(word.known for word in words):
+            likely = decode(self._text, token.start, token.end, Found(), {**place.likely, **self._variables(place)})
+            if len(likely) == len(words):
+                words = tuple(replace(word, guess=guess.text if guess.known else "") for word, guess in zip(words, likely, strict=True))
         return words
 
     def _variables(self, place: Place) -> dict[str, str]:

@@ -26,7 +26,8 @@ class Word:
     """One argument.
 
     `text` is its value; when not `known`, only its beginning. `splits`: it may become several words, or none.
-    `glob`: the pattern, when unquoted wildcards stand in it (literal ones bracketed). `source` is what was written.
+    `glob`: the pattern, when unquoted wildcards stand in it (literal ones bracketed). `source` is what was written. `guess` is what a
+    word that is not known most likely becomes: good enough to refuse by, never to allow by.
     """
 
     source: str
@@ -34,6 +35,7 @@ class Word:
     known: bool = True
     splits: bool = False
     glob: str = ""
+    guess: str = ""
 
     @property
     def value(self) -> str | None:
