@@ -108,7 +108,8 @@ class RolloutWriter:
             async with self._clock.timeout(FLUSH_SECONDS):
                 await self._full.wait()
         self._waiting = False
-        await self._write()
+        if self._lines:  # else a barrier was faster
+            await self._write()
 
     async def _write(self) -> None:
         """Hand over what has gathered. A caller that is cancelled goes on only when the write under way has ended: nothing may follow it,

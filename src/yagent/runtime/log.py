@@ -32,13 +32,13 @@ FILES_BY_LOGGER = (
 )
 
 SECRET_SHAPES = (
-    # what is kept, then what is hidden
-    re.compile(r"(?i)(\b(?:proxy-)?authorization[\"']?\s*[:=]\s*[\"']?(?:(?:bearer|basic|token)\s+)?)([^\s\"',;]+)"),
-    re.compile(r"(?i)(\bbearer\s+)([A-Za-z0-9._~+/=-]{6,})"),
-    re.compile(r"(?i)(api[-_]?key[\"']?\s*[:=]\s*[\"']?)([^\s\"',;&]+)"),
-    re.compile(r"(?i)([?&](?:key|token|access_token|api_key)=)([^\s&\"']+)"),
-    re.compile(r"(\w://[^\s/:@]*:)([^\s/@]+)(?=@)"),
-    re.compile(r"()((?<![A-Za-z0-9])(?:sk|pk|rk)-[A-Za-z0-9_-]{8,})"),
+    # what a text must hold in lower case to be worth a search, then what is kept and what is hidden
+    ("author", re.compile(r"(?i)(\b(?:proxy-)?authorization[\"']?\s*[:=]\s*[\"']?(?:(?:bearer|basic|token)\s+)?)([^\s\"',;]+)")),
+    ("bearer", re.compile(r"(?i)(\bbearer\s+)([A-Za-z0-9._~+/=-]{6,})")),
+    ("key", re.compile(r"(?i)(api[-_]?key[\"']?\s*[:=]\s*[\"']?)([^\s\"',;&]+)")),
+    ("=", re.compile(r"(?i)([?&](?:key|token|access_token|api_key)=)([^\s&\"']+)")),
+    ("://", re.compile(r"(\w://[^\s/:@]*:)([^\s/@]+)(?=@)")),
+    ("k-", re.compile(r"()((?<![A-Za-z0-9])(?:sk|pk|rk)-[A-Za-z0-9_-]{8,})")),
 )
 
 
@@ -61,8 +61,10 @@ class Redactor:
         """The text without secrets."""
         if self._known is not None:
             text = self._known.sub(MASK, text)
-        for shape in SECRET_SHAPES:
-            text = shape.sub(rf"\g<1>{MASK}", text)
+        lowered = text.lower()
+        for sign, shape in SECRET_SHAPES:
+            if sign in lowered:
+                text = shape.sub(rf"\g<1>{MASK}", text)
         return text
 
 

@@ -6,9 +6,11 @@ The library's client is left out: its transports alone give no cookies, no redir
 import re
 import ssl
 import zlib
+from bisect import bisect_left
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import field
+from itertools import accumulate
 from types import TracebackType
 from typing import NamedTuple, Self
 from urllib.parse import urlsplit
@@ -236,18 +238,13 @@ class _Body(httpx2.AsyncByteStream):
         self._taken = taken
 
     async def __aiter__(self) -> AsyncIterator[bytes]:
-        block: list[bytes] = []
-        size = 0
-        for piece in self._pieces:
-            block.append(piece)
-            size += len(piece)
-            if size >= BLOCK_BYTES:
-                yield b"".join(block)
-                self._taken()
-                block, size = [], 0
-        if block:
-            yield b"".join(block)
+        ends = list(accumulate(map(len, self._pieces)))
+        first = sent = 0
+        while first < len(ends):
+            after = bisect_left(ends, sent + BLOCK_BYTES, first) + 1
+            yield b"".join(self._pieces[first:after])
             self._taken()
+            first, sent = after, ends[min(after, len(ends)) - 1]
 
 
 def _wire_request(request: HttpRequest, body: _Body, settings: HttpSettings) -> httpx2.Request:
