@@ -15,6 +15,7 @@ from yagent.runtime import supervise
 from yagent.workspace.difference import difference
 from yagent.workspace.encoding import Document, EncodingError
 from yagent.workspace.files import FileChangedError, FileError, FileLedger, NotTextError, WriteResult, require_unchanged, store, writing
+from yagent.workspace.indentation import distance, goes_along, indent_of, shifted
 from yagent.workspace.ledger import digest_of
 from yagent.workspace.matching import MANY, Found, Place, Text, find
 from yagent.workspace.nearest import nearest
@@ -24,6 +25,7 @@ __all__ = ["Edit", "EditError", "FileChangedError", "edit", "edited"]
 
 _ALIGNED = 4000
 _SHOWN_PLACES = 20
+_LINE_END = re.compile(r"[ \t]*(?:\r?\n|\r|\Z)")
 
 
 class EditError(FileError):
@@ -64,10 +66,11 @@ def edited(document: Document, edits: Sequence[Edit], name: str) -> tuple[Docume
     if not edits:
         raise EditError(f"no edit of {name} was given; nothing was written")
     notes: list[str] = []
+    disk = _Disk(document.text)
     for number, one in enumerate(edits, 1):
         label = f"edit {number} of {len(edits)}" if len(edits) > 1 else "the edit"
         try:
-            document, remarks = _apply(document, one, name)
+            document, remarks = _apply(document, one, name, disk)
         except (EditError, EncodingError) as error:
             rest = "; none of the edits was applied" if len(edits) > 1 else ""
             raise type(error)(f"{label} failed{rest}: {error}") from error
@@ -92,7 +95,44 @@ def _edit(path: Path, edits: Sequence[Edit], ledger: FileLedger | None) -> Write
     return WriteResult(path, digest_of(content), after, difference(old.text, new.text, path.name), tuple(notes))
 
 
-def _apply(document: Document, one: Edit, name: str) -> tuple[Document, list[str]]:
+class _Disk:
+    """The text before all edits of a call: refusals speak of it, since nothing else is on disk."""
+
+    def __init__(self, text: str) -> None:
+        self.text = Text(text)
+        self._applied: list[tuple[tuple[int, int, int], ...]] = []
+
+    @property
+    def is_edited(self) -> bool:
+        """Whether an edit has been applied to it already."""
+        return bool(self._applied)
+
+    def note(self, changes: Sequence[tuple[int, int, str]]) -> None:
+        """The next edit replaced these stretches (start, end, replacement)."""
+        self._applied.append(tuple((start, end, len(replacement)) for start, end, replacement in changes))
+
+    def lines(self, places: Sequence[Place]) -> str:
+        """The lines of the first places of the text as it is now: "line 3", "lines 3, 9, …"."""
+        numbers = [str(self.text.line_number(self._offset(place.start))) for place in places[:_SHOWN_PLACES]]
+        more = ", …" if len(places) > _SHOWN_PLACES else ""
+        return f"{'line' if len(numbers) == 1 else 'lines'} {', '.join(numbers)}{more}"
+
+    def _offset(self, offset: int) -> int:
+        """Where a character stood; the beginning of what it replaced when it is new."""
+        for changes in reversed(self._applied):
+            grown = 0
+            for start, end, size in changes:
+                if offset < start + grown:
+                    break
+                if offset < start + grown + size:
+                    offset = start + grown
+                    break
+                grown += size - (end - start)
+            offset -= grown
+        return offset
+
+
+def _apply(document: Document, one: Edit, name: str, disk: _Disk) -> tuple[Document, list[str]]:
     if not one.search:
         raise EditError(f"the search text for {name} is empty; give the text to replace, or create the file anew")
     if one.search == one.replace:
@@ -100,26 +140,84 @@ def _apply(document: Document, one: Edit, name: str) -> tuple[Document, list[str
     text = Text(document.text)
     found = find(text, one.search, one.replace)
     if found is None:
-        raise EditError(nearest(text, one.search, one.replace, name))
-    places = _chosen(text, found, one, name)
-    changed = document.replaced([(place.start, place.end, _replacement(text, found, place)) for place in places])
-    return changed, [f"matched although it differs in: {tolerance}" for tolerance in found.tolerances]
+        raise EditError(_not_found(one, name, disk))
+    if not found.tolerances and len(found.places) == 1:
+        found = _from_line_start(text, found)
+    places = _chosen(text, found, one, name, disk)
+    remarks = [f"matched although it differs in: {tolerance}" for tolerance in found.tolerances if tolerance != "indentation"]
+    along = _goes_along(found, places[0], name, disk)
+    if len(places[0].shift) > 1:
+        what = "was indented likewise" if along else "has the file's indentation already and was written as it is"
+        way = "in" if places[0].shift[0] == "+" else "out"
+        remarks.append(f"matched {distance(places[0].shift)} further {way}; the replacement {what}")
+    changes = [(place.start, place.end, _replacement(text, found, place, along)) for place in places]
+    changed = document.replaced(changes)
+    disk.note(changes)
+    return changed, remarks
 
 
-def _chosen(text: Text, found: Found, one: Edit, name: str) -> Sequence[Place]:
+def _not_found(one: Edit, name: str, disk: _Disk) -> str:
+    there = find(disk.text, one.search, one.replace) if disk.is_edited else None
+    if there is None:
+        return nearest(disk.text, one.search, one.replace, name)
+    where = _Disk(disk.text.text).lines(there.places)
+    return f"the search text is in {name} ({where}), but an earlier edit of this call changes that place; join the two into one edit"
+
+
+def _from_line_start(text: Text, found: Found) -> Found:
+    """An exact match that begins inside a line's indentation and ends with a line, taken for one of whole lines where the replacement has
+    the file's indentation, or further lines: written right there, it would be indented twice, or its further lines too little."""
+    place, lines = found.places[0], found.replace.split("\n")
+    before = text.text[: place.start]
+    missing = before[len(before.rstrip(" \t")) :]
+    begins = (missing and before[: -len(missing)].endswith(("\n", "\r"))) or missing == before != ""
+    if not begins or not _LINE_END.match(text.text, place.end) or "\r" in found.search + found.replace:
+        return found
+    own = indent_of(found.search)
+    as_in_file = lines[0].strip() and indent_of(lines[0]) == missing + own
+    one_line_for_more = own and "\n" not in found.search and len(lines) > 1
+    if found.search.split() == found.replace.split() or not (as_in_file or one_line_for_more):
+        return found
+    whole = Place(place.start - len(missing), place.end, f"+{missing}")
+    return Found((whole,), found.search, found.replace, ("indentation",))
+
+
+def _goes_along(found: Found, place: Place, name: str, disk: _Disk) -> bool:
+    """Whether the replacement is moved with the search text."""
+    if len(place.shift) < 2:
+        return False
+    replace = found.replace.split("\n")
+    along = goes_along(found.search.split("\n"), replace, place.shift)
+    how = f"the file has {distance(place.shift)} {'more' if place.shift[0] == '+' else 'less'} in front of each line"
+    if along is None:
+        raise EditError(
+            f"the search text fits {disk.lines([place])} of {name} only with another indentation ({how}), and it is not certain how the "
+            "replacement is meant; send both with the file's indentation"
+        )
+    try:
+        for line in replace if along else ():
+            shifted(line, place.shift)
+    except ValueError:
+        raise EditError(
+            f"the search text is indented deeper than {disk.lines([place])} of {name} ({how}), and a line of the replacement is not, "
+            "so it cannot be moved back as a whole; send both with the file's indentation"
+        ) from None
+    return along
+
+
+def _chosen(text: Text, found: Found, one: Edit, name: str, disk: _Disk) -> Sequence[Place]:
     """The places to change; more than one only for an edit of all whose text occurs as it is (line endings aside)."""
     if len(found.places) == 1:
         return found.places
     if one.all and all(tolerance == "line endings" for tolerance in found.tolerances):
         return _apart(text, found)
-    lines = [str(text.line_number(place.start)) for place in found.places[:_SHOWN_PLACES]]
-    shown = ", ".join(lines) + (", …" if len(found.places) > _SHOWN_PLACES else "")
+    shown = disk.lines(found.places)
     count = f"{MANY} or more" if len(found.places) >= MANY else str(len(found.places))
     if found.tolerances:
         how = f"differs from the file in: {', '.join(found.tolerances)}; with that tolerated it fits {count} places of {name}"
-        raise EditError(f"the search text {how} (lines {shown}); copy the text exactly, with more of the lines around it")
+        raise EditError(f"the search text {how} ({shown}); copy the text exactly, with more of the lines around it")
     raise EditError(
-        f"the search text occurs {count} times in {name} (lines {shown}); add lines around it until it is unique, or set all to change each"
+        f"the search text occurs {count} times in {name} ({shown}); add lines around it until it is unique, or set all=true to change each"
     )
 
 
@@ -132,7 +230,7 @@ def _apart(text: Text, found: Found) -> list[Place]:
     return [text.place(start, start + len(found.search)) for start in starts]
 
 
-def _replacement(text: Text, found: Found, place: Place) -> str:
+def _replacement(text: Text, found: Found, place: Place, along: bool) -> str:
     """What to write at a place: the replacement, with everything the edit does not change kept as it is there."""
     present = text.text[place.start : place.end]
     if found.by_character:
@@ -141,15 +239,16 @@ def _replacement(text: Text, found: Found, place: Place) -> str:
         return found.replace
     if not found.tolerances and "\r" in found.replace:
         return found.replace
-    return _keep_lines(text, found, place)
+    return _keep_lines(text, found, place, along)
 
 
-def _keep_lines(text: Text, found: Found, place: Place) -> str:
+def _keep_lines(text: Text, found: Found, place: Place, along: bool) -> str:
     """The replacement line by line: lines it has in common with the search text stay as the file has them, with their endings."""
-    wanted, written = found.search.split("\n"), found.replace.split("\n")
+    wanted = [shifted(line, place.shift) for line in found.search.split("\n")]
+    written = [shifted(line, place.shift) if along else line for line in found.replace.split("\n")]
     present, endings = _pieces(text.text[place.start : place.end], text.style == "cr")
     fallback = _ending_near(text, place, endings)
-    pieces = [_shifted(line, place.shift) for line in written]
+    pieces = list(written)
     chosen = [endings[index] if index < len(endings) else fallback for index in range(len(written))]
     for kind, i1, i2, j1, _ in _aligned(wanted, written):
         for step in range(i2 - i1):
@@ -182,19 +281,6 @@ def _ending_near(text: Text, place: Place, endings: list[str]) -> str:
     if before < 0:
         return "\n"
     return "\r\n" if text.text[before - 1 : before + 1] == "\r\n" else text.text[before]
-
-
-def _shifted(line: str, shift: str) -> str:
-    if not shift[1:] or not line.strip():
-        return line
-    if shift[0] == "+":
-        return shift[1:] + line
-    if not line.startswith(shift[1:]):
-        raise EditError(
-            "the search text is indented deeper than the file, and a line of the replacement is not, "
-            "so it cannot be moved back as a whole; copy the indentation of the file"
-        )
-    return line[len(shift) - 1 :]
 
 
 def _keep_characters(wanted: str, present: str, written: str) -> str:

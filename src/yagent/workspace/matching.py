@@ -11,6 +11,7 @@ from collections.abc import Iterator
 
 from yagent.records import dataclass
 from yagent.workspace.encoding import newline_style
+from yagent.workspace.indentation import common_shift
 
 MANY = 1000
 _TYPOGRAPHIC = str.maketrans("‘’‚‛“”„‟′″\u00a0\u2007\u202f‐‑–—−", "''''\"\"\"\"'\"   -----")
@@ -20,7 +21,7 @@ _TYPOGRAPHIC = str.maketrans("‘’‚‛“”„‟′″\u00a0\u2007\u202f�
 class Place:
     """A stretch of the text, as offsets of characters, and the pieces (lines without endings) that the search text became there.
 
-    `shift` is what each replacement line gets in front (`+`) or loses (`-`).
+    `shift` is what each line has more (`+`) or less (`-`) in front than the search text (see `indentation`).
     """
 
     start: int
@@ -177,35 +178,10 @@ def _with_indentation(text: Text, search: str) -> Iterator[Place]:
         begin, end = index - anchor, index - anchor + len(wanted)
         if line.strip(" \t") != first or begin < 0 or end > len(lines) or (ended and end == len(lines)):
             continue
-        shift = _common_shift(wanted, lines[begin:end])
+        shift = common_shift(wanted, lines[begin:end])
         if shift is not None:
             finish = starts[end - 1] + len(lines[end - 1].rstrip(" \t")) if not ended else starts[end]
             yield text.place(starts[begin], finish, shift)
-
-
-def _common_shift(wanted: list[str], present: list[str]) -> str | None:
-    """`+` and what all present lines have more, or `-` and what they have less; None when they do not differ by one shift alone."""
-    shift: str | None = None
-    for left, right in zip(wanted, present, strict=True):
-        if left.strip(" \t") != right.strip(" \t"):
-            return None
-        if not left.strip(" \t"):
-            continue
-        asked, there = _indent(left), _indent(right)
-        if there.endswith(asked):
-            this = "+" + there[: len(there) - len(asked)]
-        elif asked.endswith(there):
-            this = "-" + asked[: len(asked) - len(there)]
-        else:
-            return None
-        if shift not in (None, this) and not len(this) == len(shift or "") == 1:
-            return None
-        shift = this
-    return shift
-
-
-def _indent(line: str) -> str:
-    return line[: len(line) - len(line.lstrip(" \t"))]
 
 
 _ANY_SEPARATOR = 0

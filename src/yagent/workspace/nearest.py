@@ -17,6 +17,8 @@ def nearest(text: Text, search: str, replace: str, name: str) -> str:
     """The message for a search text that was not found in the file `name`."""
     wanted = search.replace("\r\n", "\n").strip("\n").split("\n")
     lines = text.plain.split("\n")
+    if lines[-1] == "":
+        lines.pop()  # a final line ending begins no further line
     parts = [f"the search text was not found in {name} ({len(lines)} lines)"]
     already = text.plain.count(replace.replace("\r\n", "\n")) if len(replace) > 3 else 0
     if already == 1:
