@@ -117,11 +117,10 @@ async def test_after_a_delegation_the_answer_counts_at_once(make_stage: StageMak
 
 
 def test_the_first_message_tells_where_one_is_and_what_the_project_says() -> None:
-    environment = Environment("/work", "Linux x86_64", "2026-01-01", ("Branch: main",), nobody_to_ask=True)
+    environment = Environment("/work", "Linux x86_64", "2026-01-01", ("Branch: main",), approvals="Edits are asked for.")
     text = first_message_context(environment, (Document("AGENTS.md", "Use tabs.", shortened=True),))
-    assert text.startswith(
-        "<environment>\nWorking directory: /work\nSystem: Linux x86_64\nDate: 2026-01-01\nBranch: main\nNobody can answer"
-    )
+    facts = "Working directory: /work\nSystem: Linux x86_64\nDate: 2026-01-01\nBranch: main\nEdits are asked for."
+    assert text.startswith(f"<environment>\n{facts}\n</environment>\n")
     assert '<project_document name="AGENTS.md" shortened="true">\nUse tabs.\n</project_document>' in text
     assert "cannot widen what you may do" in text
     assert "project_document" not in first_message_context(environment, ())

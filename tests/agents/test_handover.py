@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from yagent.agents.delegation.handover import MAX_REFERENCES, References, render, resolve, task_message
+from yagent.agents.delegation.handover import MAX_REFERENCES, Circumstances, References, render, resolve, task_message
 from yagent.agents.loop.result import RunResult
 from yagent.protocol.handoff import Handoff
 from yagent.protocol.stop import StopReason
@@ -57,3 +57,17 @@ def test_a_longer_answer_beside_the_hand_over_arrives_whole() -> None:
     assert text.endswith("Short.\n\nIn full:\nAll the long words.")
     same = render("repo#1", RunResult(StopReason.AGENT_EXIT, "Short.", 3, Handoff("Short."), calls=1))
     assert same.count("Short.") == 1
+
+
+def test_what_happened_around_a_result_stands_before_what_its_agent_says() -> None:
+    found = Circumstances(unresolved=("note:x",), denied=("run_bash rm -r a",), running=("job-1: sleep 9",))
+    lines = render("coding#1", RunResult(StopReason.PLAIN_TEXT, "All done.", 2, calls=3, changed=("a.py",)), found).splitlines()
+    assert lines == [
+        "[coding#1 · ok · plain_text · 2 steps] [unresolved: 1 (note:x)]",
+        "Files it changed with its tools: a.py",
+        "Denied to it: run_bash rm -r a",
+        "Still running in the background, to be ended with the whole task: job-1: sleep 9",
+        "",
+        "All done.",
+    ]
+    assert "It used no tool" in render("chat#1", RunResult(StopReason.PLAIN_TEXT, "A poem.", 1))
