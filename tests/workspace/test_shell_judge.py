@@ -362,3 +362,15 @@ def test_the_bait_of_the_seeds_does_work_in_bash(tmp_path: Path) -> None:
     sandbox.prepare()
     caught = sum(bool(sandbox.run(line)) for line in lines(0, len(SEEDS), "touch pwn", "pwn"))
     assert caught > len(SEEDS) // 2
+
+
+def test_a_variable_that_may_be_kept_from_commands_is_not_relied_on(tmp_path: Path) -> None:
+    room = Room(tmp_path, {"MY_TOKEN": "inside", "PLACE": "src"})
+    assert room.shell("cat $MY_TOKEN/../outside/victim.txt", room.permissions()).decision is ASK
+    assert room.shell(f"cat $MY_TOKEN{room.home}/.ssh/id_rsa", room.permissions(Mode.YOLO)).decision is not ALLOW
+    assert room.shell("cat $PLACE/a.py", room.permissions()).decision is ASK
+
+
+def test_the_temporary_folder_in_a_line_is_the_one_of_the_task(tmp_path: Path) -> None:
+    room = Room(tmp_path, {"TMPDIR": "/elsewhere"})
+    assert room.shell("touch $TMPDIR/x", room.permissions(Mode.YOLO)).decision is ALLOW

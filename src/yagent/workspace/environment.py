@@ -20,6 +20,9 @@ _SECRET_VALUE = re.compile(
 )
 _PATH_SUFFIXES = ("_FILE", "_PATH", "_DIR", "_HELPER", "_SOCK", "_URL", "_PROGRAM")
 
+_CHANGES_READING = frozenset({"CDPATH", "GLOBIGNORE", "SHELLOPTS", "BASHOPTS", "POSIXLY_CORRECT"})
+"""With these bash reads a line in another way than it was judged."""
+
 _QUIET = {
     "PAGER": "cat",
     "GIT_PAGER": "cat",
@@ -66,7 +69,7 @@ def child_environment(
     removed = sorted(
         name for name, value in parent.items() if name not in pass_env and (name in provider_keys or looks_secret(name, value))
     )
-    variables = {name: value for name, value in parent.items() if name not in removed}
+    variables = {name: value for name, value in parent.items() if name not in removed and name not in _CHANGES_READING}
     variables |= _QUIET | {"TMPDIR": str(temporary)}
     return ChildEnvironment(variables, tuple(removed))
 

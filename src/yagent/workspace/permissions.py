@@ -83,8 +83,8 @@ class PermissionSettings:
     """What the judge needs to know of the user's wishes and of the machine.
 
     `allow`, `ask`, `deny` are rule texts. `allow_is_ceiling`: under `-y`, what the allow list speaks of (edits, shell) runs only as far as
-    the list goes. `environment` is what commands will see (HOME, PATH, PWD and TMPDIR are looked at). `protected` says where keys and
-    start-up files are; `recoverable(path)` that deleting a path loses no work (the task made it, or git has it as it is).
+    the list goes. `environment` is what commands will see (HOME and PATH are relied on; TMPDIR is the task's own). `protected` says
+    where keys and start-up files are; `recoverable(path)` that deleting a path loses no work (the task made it, or git has it as it is).
     """
 
     workspace: Path
@@ -226,7 +226,9 @@ class Permissions:
     def _shell(self) -> ShellJudge:
         from yagent.workspace.shell_judge import ShellJudge
 
-        return ShellJudge(self._paths, self.settings.environment)
+        temporary = self.settings.task_temporary
+        own = {} if temporary is None else {"TMPDIR": str(temporary)}
+        return ShellJudge(self._paths, {**self.settings.environment, **own})
 
 
 class _Judged:

@@ -20,6 +20,8 @@ from yagent.workspace.shell_syntax.wrappers import unwrap
 __all__ = ["Analysis", "Command", "analyse"]
 
 MAX_CHARACTERS = 2 * 1024 * 1024
+CERTAIN = frozenset({"HOME", "PWD", "TMPDIR"})
+
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 _BREAKS = re.compile(r"[;&|\n(){}`]+")
 _INVISIBLE_QUOTING = re.compile(r"\\\n|[\"'\\]")
@@ -28,13 +30,14 @@ _INVISIBLE_QUOTING = re.compile(r"\\\n|[\"'\\]")
 def analyse(text: str, *, directory: str, variables: Mapping[str, str] | None = None, budget: Budget | None = None) -> Analysis:
     """Return the commands of a line that starts in `directory` (absolute).
 
-    `variables` are the environment that the shell will see; PWD follows the working directory.
+    `variables` are the environment that the shell will see. HOME, PWD and TMPDIR are relied on; of the others the shell may see less
+    (secrets are kept from it), so that their values are only likely.
     """
     line = Line(text, budget or Budget(), run_script, unwrap)
     problem = _unreadable(text)
     if not problem:
         used = {**_used(text, variables or {}), "PWD": directory}
-        line.environment = {name: value for name, value in used.items() if line.keeps(name)}
+        line.environment = {name: value for name, value in used.items() if name in CERTAIN and line.keeps(name)}
         likely = {name: value for name, value in used.items() if name not in line.environment}
         try:
             run_script(line, Script(text, lifted=False), Place(frozenset({directory}), line.environment, likely))
