@@ -1,7 +1,7 @@
 """Record the demonstration anew: play it, and keep the record of that play as the new recording.
 
-The model's words stay those of the last recording; what the tools answered is replaced by what they answer now. Run it when a tool's text has
-changed on purpose, and read the differences it prints. A recording with new words comes from an ordinary run in a copy of
+The model's words stay those of the last recording; what the tools answered is replaced by what they answer now. Run it when a tool's text
+has changed on purpose, and read the differences it prints. A recording with new words comes from an ordinary run in a copy of
 `src/yagent/data/demo/repository`: copy its files from the data directory by hand.
 """
 
