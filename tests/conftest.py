@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from tests.support.fixtures import model_server as model_server
+from tests.support.fixtures import sessions as sessions
 from tests.support.fixtures import workspace as workspace
 from tests.support.fixtures import yagent as yagent
 from tests.support.virtual_time import VirtualClock, VirtualTimeLoop

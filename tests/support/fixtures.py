@@ -10,6 +10,7 @@ import pytest
 
 from tests.support.command_line import CommandLine
 from tests.support.model_server import ModelServer
+from tests.support.session import Sessions
 
 GIT = ("git", "-c", "user.name=t", "-c", "user.email=t@example.invalid", "-c", "commit.gpgsign=false", "-c", "init.defaultBranch=main")
 
@@ -41,6 +42,12 @@ def yagent(workspace: Path, isolated_home: Path, model_server: ModelServer) -> C
     line = CommandLine(isolated_home, workspace)
     line.talks_to(model_server.url)
     return line
+
+
+@pytest.fixture
+def sessions(workspace: Path, isolated_home: Path, model_server: ModelServer) -> Sessions:
+    """Sessions of the test's own process, in `workspace`, talking to `model_server`."""
+    return Sessions(isolated_home, workspace, model_server.url)
 
 
 def commit(place: Path, *arguments: str) -> str:
