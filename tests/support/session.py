@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import os
-from collections.abc import AsyncIterator, Callable, Mapping
-from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
+from inspect import isawaitable
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -21,7 +22,7 @@ from yagent.session.engines import EngineSource
 from yagent.session.request import RunFlags, SessionRequest
 from yagent.session.session import Session
 
-Person: TypeAlias = Callable[[UserHelpNeeded], Answer]
+Person: TypeAlias = Callable[[UserHelpNeeded], Answer | Awaitable[Answer]]
 
 
 @dataclass(slots=True)
@@ -42,9 +43,6 @@ class Opened:
         return [event.payload for event in self.events if isinstance(event.payload, payload)]
 
 
-OpenSession: TypeAlias = Callable[..., AbstractAsyncContextManager[Opened]]
-
-
 @dataclass(frozen=True, slots=True)
 class Sessions:
     """Opens sessions for one home, workspace and model server. `environ` None means one provider described by `YAGENT_*`."""
@@ -52,6 +50,13 @@ class Sessions:
     home: Path
     workspace: Path
     url: str
+
+    def configure(self, text: str) -> None:
+        """Write the user's configuration file."""
+        place = self.home / ".yagent/config/config.toml"
+        place.parent.mkdir(parents=True, exist_ok=True)
+        place.write_text(text)
+        place.chmod(0o600)
 
     def environment(self, api_format: str = "openai", **more: str) -> dict[str, str]:
         """What a process would see."""
@@ -76,11 +81,15 @@ class Sessions:
             opened = Opened(session)
             events = session.events()
 
+            async def answer(asked: Person, needed: UserHelpNeeded) -> None:
+                said = asked(needed)
+                await session.submit(AnswerAsk(needed.request_id, await said if isawaitable(said) else said))
+
             async def watch() -> None:
                 async for event in events:
                     opened.events.append(event)
                     if person is not None and isinstance(event.payload, UserHelpNeeded):
-                        await session.submit(AnswerAsk(event.payload.request_id, person(event.payload)))
+                        domain.go("answer", answer(person, event.payload))
 
             domain.go("watch", watch())
             yield opened

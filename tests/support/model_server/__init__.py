@@ -11,11 +11,11 @@
 """
 
 from tests.support.model_server.reply import Call, Chaos, ChaosSource, Reply, call, hand_over, seeded_chaos, status
-from tests.support.model_server.scripts import Agent, Cast, Script, ScriptError, chaotic
+from tests.support.model_server.scripts import Agent, Cast, Part, Script, ScriptError, chaotic, delegating
 from tests.support.model_server.server import Exchange, ModelServer, Violation
 from tests.support.model_server.view import RequestView, SeenCall, SeenResult
 
 __all__ = [
-    "Agent", "Call", "Cast", "Chaos", "ChaosSource", "Exchange", "ModelServer", "Reply", "RequestView", "Script", "ScriptError",
-    "SeenCall", "SeenResult", "Violation", "call", "chaotic", "hand_over", "seeded_chaos", "status",
+    "Agent", "Call", "Cast", "Chaos", "ChaosSource", "Exchange", "ModelServer", "Part", "Reply", "RequestView", "Script", "ScriptError",
+    "SeenCall", "SeenResult", "Violation", "call", "chaotic", "delegating", "hand_over", "seeded_chaos", "status",
 ]

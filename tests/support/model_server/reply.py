@@ -62,6 +62,7 @@ class Reply:
     `usage` "measured" counts the request's bytes (a quarter each, cached = what the previous request shared); None reports nothing.
     `chaos` holds one entry per attempt: the first attempts meet them, the attempt after the last one gets the reply undisturbed.
     `pace` is the time between two events in seconds, `piece` the length of one text delta in characters.
+    `raw` goes out as it is instead of everything above but `finish`: the whole stream of a provider with ways of its own.
     """
 
     text: str = ""
@@ -73,6 +74,7 @@ class Reply:
     pace: float = 0.0
     piece: int = 24
     model: str = ""
+    raw: str = ""
 
     @property
     def reason(self) -> str:

@@ -124,6 +124,16 @@ class Cast:
         return closest[0]
 
 
+def delegating(tool: str, *tasks: str) -> Part:
+    """A Director who hands out the tasks side by side and says what came back, with ==== between results."""
+
+    async def director(agent: Agent) -> str:
+        results = await agent.calls(*(Call(tool, {"task": task}) for task in tasks))
+        return "\n====\n".join(result.text for result in results)
+
+    return director
+
+
 def chaotic(script: Script, source: ChaosSource) -> Script:
     """The same script over a bad line: each reply gets the trouble the source draws."""
 

@@ -27,6 +27,8 @@ def signature_of(thinking: str) -> str:
 
 def encode(dialect: Dialect, reply: Reply, usage: Usage | None, number: int) -> list[bytes]:
     """All events of a reply, end mark included. `number` makes ids of this reply differ from all others'."""
+    if reply.raw:
+        return [reply.raw.encode()]
     encoder = {"chat": _chat, "responses": _responses, "messages": _messages}[dialect]
     return list(encoder(reply, usage, number))
 
