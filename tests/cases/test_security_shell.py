@@ -133,6 +133,19 @@ READ_ONLY_PROGRAMS_THAT_WRITE = [
     "env touch W/pwn",
     "command touch W/pwn",
     "tail -f W/f > W/pwn",
+    "sed -ne 'w W/pwn' -e p W/f",
+    "sed -e p -e 'w W/pwn' W/f",
+    "sed -ie p W/f",
+    "git remote -v update",
+    "git submodule --quiet foreach 'touch W/pwn'",
+    "git reflog --all expire",
+    "git stash drop",
+    "jobs -x touch W/pwn",
+    "wait -n -p 'a[$(touch W/pwn)]'",
+    "getopts a 'x[$(touch W/pwn)]'",
+    "./bash -c ls",
+    "./timeout 5 ls",
+    "W/env ls",
 ]
 
 

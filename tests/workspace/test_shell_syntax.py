@@ -241,8 +241,12 @@ def test_what_is_not_certain_is_not_understood(line: str) -> None:
         "cat <<EOF\n" + "$(a)\n" * 20_000 + "EOF",
         "((" * 4000,
         "case a in " * 300,
+        "echo " + "{}" * 5000,
+        "echo " + "{a," * 2000 + "}" * 2000,
+        "while a; do " * 20 + "cd x; " + "done; " * 20,
+        "for a in {1..99}; do for b in {1..99}; do for c in {1..99}; do [[ x ]]; done; done; done",
     ],
-    ids=range(18),
+    ids=range(22),
 )
 def test_any_line_is_judged_in_bounded_time(line: str) -> None:
     # CPU seconds of this process: other work on the machine does not count.

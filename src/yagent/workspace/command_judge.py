@@ -88,7 +88,7 @@ class CommandJudge:
             mode = Mode.FULL_YOLO
         for inner in command.inner:
             self.judge(inner, mode, collected)
-        if not command.transparent:
+        if not command.transparent or not self._is_what_it_is_called(command):
             collected.findings += self._own(command, mode, collected)
 
     def _restricted(self, command: Command) -> Finding | None:
@@ -172,10 +172,10 @@ class CommandJudge:
             return asking("computed", "the name of the command is only known when the line runs")
         if "/" in name:
             return self._rate_by_path(command, words)
-        if name in FORMS or name in SHELLS:
-            return self._rate_wrapper(command, words)
         if self._is_of_workspace(name):
             return rate_install(name, words, lambda program: True) or rate_acting(name, words, is_loopback)
+        if name in FORMS or name in SHELLS:
+            return self._rate_wrapper(command, words)
         return self._rate_by_name(name, command, words)
 
     def _rate_by_name(self, name: str, command: Command, words: Sequence[Word]) -> Rating:
@@ -199,11 +199,26 @@ class CommandJudge:
         if all(location.inside or self._named_inside(location.named) for location in locations):
             rating = rate_install(name, words, lambda _: True) or rate_acting(name, words, is_loopback)
             return rating if rating.nature is not Nature.OPAQUE else _running(rating, program)
-        if all(any(self._real_name(location.named).is_relative_to(root) for root in self.paths.free_roots) for location in locations):
+        if all(self._is_of_system(location.named) for location in locations):
             if name in FORMS or name in SHELLS:
                 return self._rate_wrapper(command, words)
             return self._rate_by_name(name, command, words)
         return asking("outside_program", f"{program.source} is a program outside the workspace and the system")
+
+    def _is_what_it_is_called(self, command: Command) -> bool:
+        """Whether a wrapper is the system's: one of the workspace by the same name does what it likes with its words."""
+        name = command.name or ""
+        if "/" not in name:
+            return not self._is_of_workspace(name)
+        try:
+            locations = self.operands.locations(command.words[0], command.directories) or ()
+        except GuardError:
+            return False
+        return bool(locations) and all(self._is_of_system(location.named) for location in locations)
+
+    def _is_of_system(self, path: Path) -> bool:
+        name = self._real_name(path)
+        return not self.paths.guard.is_inside(str(name)) and any(name.is_relative_to(root) for root in self.paths.free_roots)
 
     def _named_inside(self, path: Path) -> bool:
         """A virtual environment's interpreter is a link that leads out; its name decides."""

@@ -15,9 +15,9 @@ from yagent.workspace.programs.known_actors import (
     UNREAD_SHELLS,
     WITH_VERB,
 )
-from yagent.workspace.programs.options import Options, known, read_arguments
+from yagent.workspace.programs.options import Arguments, Options, known, read_arguments
 from yagent.workspace.programs.rating import Nature, Rating, Read, Write, asking
-from yagent.workspace.programs.reading import is_plain_awk, is_safe_sed
+from yagent.workspace.programs.reading import has_safe_scripts, is_plain_awk
 from yagent.workspace.shell_syntax.words import Word
 
 _VERB = re.compile(r"[a-z][a-z0-9:_-]*")
@@ -133,7 +133,7 @@ def _changing(name: str, words: Sequence[Word]) -> Rating:
         case "chmod":
             return Rating(Nature.CHANGES, writes=tuple(Write(word, "edit") for word in operands[1:]))
         case "sed":
-            return _sed_in_place(words, operands, arguments.has("-e", "--expression"))
+            return _sed_in_place(arguments)
         case "touch" | "mkdir" | "tee":
             return Rating(Nature.CHANGES, reads=reads, writes=tuple(Write(word, "create") for word in operands))
         case _:
@@ -164,16 +164,11 @@ def _within(target: Word, source: Word) -> Word:
     return Word(source.source, f"{target.text}/{name or '.'}", known=target.known and source.known)
 
 
-def _sed_in_place(words: Sequence[Word], operands: Sequence[Word], by_option: bool) -> Rating:
-    scripts = (
-        [words[index + 1] for index, word in enumerate(words[:-1]) if word.value in ("-e", "--expression")] if by_option else operands[:1]
-    )
-    values = [word.value for word in scripts]
-    if not all(value is not None and is_safe_sed(value) for value in values):
+def _sed_in_place(arguments: Arguments) -> Rating:
+    if not has_safe_scripts(arguments):
         return asking("not_followed", "sed is given a script that may write other files or run commands")
-    if any(re.match(r"-[a-zA-Z]*e.", word.text) or word.text.startswith("--expression=") for word in words):
-        return asking("not_followed", "sed is given a script inside an option")
-    return Rating(Nature.CHANGES, writes=tuple(Write(word, "edit") for word in (operands if by_option else operands[1:])))
+    files = arguments.operands if arguments.patterns else arguments.operands[1:]
+    return Rating(Nature.CHANGES, writes=tuple(Write(word, "edit") for word in files))
 
 
 def _awk(words: Sequence[Word]) -> Rating:

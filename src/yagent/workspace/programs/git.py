@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 
 from yagent.records import dataclass
 from yagent.workspace.programs.git_commands import BARE_READS, LOSING, NETWORK, ONLY_AFTER, PUBLISHING, READING, SETTINGS, WORKING
-from yagent.workspace.programs.options import read_arguments
+from yagent.workspace.programs.options import Arguments, read_arguments
 from yagent.workspace.programs.rating import HARMLESS, Nature, Rating, Read, asking
 from yagent.workspace.shell_syntax.words import Word
 
@@ -104,18 +104,12 @@ def _reading(call: Invocation) -> Rating | None:
         return None
     words = call.words
     seconds = ONLY_AFTER.get(call.verb)
-    if seconds is not None:
-        first = words[0].value if words else None
-        if first in seconds:
-            words = words[1:]
-        elif (
-            call.verb not in BARE_READS
-            or (words and not (first or "").startswith("-") and call.verb != "reflog")
-            or first in ("expire", "delete")
-        ):
-            return None
+    bare = seconds is not None and (not words or words[0].value not in seconds)
+    if bare and call.verb not in BARE_READS:
+        return None
+    words = words[1:] if seconds is not None and not bare else words
     arguments = read_arguments(words, options)
-    if arguments is None or any("%G" in word.text for word in words):
+    if arguments is None or any("%G" in word.text for word in words) or (bare and not _is_bare_reading(call.verb, arguments)):
         return None
     if (
         call.verb in ("branch", "tag")
@@ -128,6 +122,13 @@ def _reading(call: Invocation) -> Rating | None:
     operands = arguments.operands[1:] if call.verb == "grep" and not arguments.has("-e") else arguments.operands
     reads = [*call.directories, *(part for word in operands for part in _paths_in(word))]
     return Rating(Nature.READS, reads=tuple(Read(word) for word in reads))
+
+
+def _is_bare_reading(verb: str, arguments: Arguments) -> bool:
+    """Without a second verb nothing may stand where git would look for one."""
+    if verb == "reflog":
+        return all(word.value is not None and not re.fullmatch(r"[a-z-]+", word.value) for word in arguments.operands)
+    return not arguments.operands
 
 
 def _paths_in(word: Word) -> tuple[Word, ...]:

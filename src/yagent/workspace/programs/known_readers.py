@@ -11,7 +11,7 @@ HARMLESS_ALWAYS = frozenset(
     {
         *("echo", "true", "false", ":", "pwd", "sleep", "basename", "dirname", "expr", "seq", "test", "[", "]", "whoami", "logname"),
         *("exit", "return", "break", "continue", "shift", "wait", "cd", "pushd", "popd", "dirs", "set", "read", "unset", "getopts"),
-        *("export", "readonly", "declare", "typeset", "local", "jobs", "times", "which", "type", "arch", "nproc", "groups", "tty", "yes"),
+        *("export", "readonly", "declare", "typeset", "local", "times", "which", "type", "arch", "nproc", "groups", "tty", "yes"),
         *("printenv", "factor", "numfmt", "printf", "uptime", "users"),
     }
 )

@@ -34,11 +34,12 @@ class Options:
 
 @dataclass(frozen=True, slots=True)
 class Arguments:
-    """Arguments that were understood: `operands` in order, `paths` read by options, `given` the options used."""
+    """Arguments that were understood: `operands` in order, `paths` and `patterns` given by options, `given` the options used."""
 
     operands: tuple[Word, ...]
     paths: tuple[Word, ...]
     given: frozenset[str]
+    patterns: tuple[Word, ...] = ()
 
     def has(self, *options: str) -> bool:
         return not self.given.isdisjoint(options)
@@ -93,7 +94,7 @@ def read_arguments(words: Sequence[Word], options: Options) -> Arguments | None:
             return None
     if any(not _is_settled(word, options) for word in reader.operands + reader.paths):
         return None
-    return Arguments(tuple(reader.operands), tuple(reader.paths), frozenset(reader.given))
+    return Arguments(tuple(reader.operands), tuple(reader.paths), frozenset(reader.given), tuple(reader.patterns))
 
 
 def _is_settled(word: Word, options: Options) -> bool:
@@ -106,14 +107,20 @@ class _Reader:
         self.waiting = ""
         self.operands: list[Word] = []
         self.paths: list[Word] = []
+        self.patterns: list[Word] = []
         self.given: set[str] = set()
 
     def take_value(self, word: Word) -> None:
-        if self.waiting in self._options.paths:
-            self.paths.append(word)
-        elif not word.known and not self._options.inert:
-            self.operands.append(word)
+        self._give(self.waiting, word)
         self.waiting = ""
+
+    def _give(self, option: str, word: Word) -> None:
+        if option in self._options.paths:
+            self.paths.append(word)
+        elif option in self._options.patterns:
+            self.patterns.append(word)
+        if not word.known and not self._options.inert:
+            self.operands.append(word)
 
     def take(self, word: Word) -> bool:
         text = word.text
@@ -140,8 +147,7 @@ class _Reader:
         if not equals or name not in self._options.valued | self._options.paths | self._options.flags:
             return False
         self.given.add(name)
-        if name in self._options.paths:
-            self.paths.append(Word(word.source, value, known=word.known))
+        self._give(name, Word(word.source, value, known=word.known))
         return True
 
     def _bundle(self, word: Word) -> bool:
@@ -153,10 +159,10 @@ class _Reader:
                 self.given.add(option)
             elif option in self._options.valued or option in self._options.paths:
                 self.given.add(option)
-                if not rest:
+                if rest:
+                    self._give(option, Word(word.source, rest, known=word.known))
+                else:
                     self.waiting = option
-                elif option in self._options.paths:
-                    self.paths.append(Word(word.source, rest, known=word.known))
                 return True
             else:
                 return False

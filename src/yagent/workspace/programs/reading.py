@@ -77,25 +77,16 @@ _UNUSUAL: dict[str, Callable[[Arguments], bool]] = {
 
 
 def _sed(words: Sequence[Word]) -> Rating | None:
-    script = _sed_scripts(words)
-    if script is None:
-        return None
     arguments = read_arguments(words, _SED)
-    if arguments is None or not all(is_safe_sed(text) for text in script):
+    if arguments is None or not has_safe_scripts(arguments):
         return None
-    return reading(arguments.operands if arguments.has(*_SED.patterns) else arguments.operands[1:])
+    return reading(arguments.operands if arguments.patterns else arguments.operands[1:])
 
 
-def _sed_scripts(words: Sequence[Word]) -> list[str] | None:
-    """The scripts of a sed command, None when one is not known."""
-    expressions = [words[index + 1] for index, word in enumerate(words[:-1]) if word.value in ("-e", "--expression")]
-    joined = [word for word in words if word.text.startswith("--expression=") or re.match(r"-[a-zA-Z]*e.", word.text)]
-    if joined:
-        return None
-    if not expressions:
-        expressions = [word for word in words if not word.text.startswith("-")][:1]
-    values = [word.value for word in expressions]
-    return [value for value in values if value is not None] if all(value is not None for value in values) else None
+def has_safe_scripts(arguments: Arguments) -> bool:
+    """Say whether every script a sed command is given is known and safe."""
+    scripts = arguments.patterns or arguments.operands[:1]
+    return all(script.value is not None and is_safe_sed(script.value) for script in scripts)
 
 
 def is_safe_sed(script: str) -> bool:

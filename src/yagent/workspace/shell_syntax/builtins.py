@@ -56,9 +56,17 @@ def inspect(line: Line, command: Command) -> Command:
         return _reads(line, command)
     elif name == "set":
         _set(line, command)
+    elif name in ("jobs", "wait"):
+        _job_options(line, command)
     elif name in ("test", "[", "printf"):
         _indirect(line, command)
     return command
+
+
+def _job_options(line: Line, command: Command) -> None:
+    """`jobs -x` runs a command, `wait -p NAME[subscript]` evaluates the subscript."""
+    if any(word.value is None or word.value.startswith("-") for word in command.words[1:]):
+        line.hazard("hidden", f"gives {command.name} an option that may run a command")
 
 
 def _indirect(line: Line, command: Command) -> None:
@@ -92,7 +100,7 @@ def _reads(line: Line, command: Command) -> Command:
             continue
         if value is not None and _NAME.fullmatch(value):
             assignments.append(Assignment(value, Word(word.source, "", known=False)))
-        elif command.name != "getopts":
+        elif command.name != "getopts" or word is not command.words[1]:
             line.hazard("declares", f"names a variable in a way that cannot be judged ({command.name})")
     return replace(command, assignments=tuple(assignments))
 

@@ -165,6 +165,7 @@ class _Parser(SimpleParser):
         return Outcome(around, around)
 
     def _body(self, place: Place) -> Directories:
+        self._line.spend()
         self._expect("do")
         directories = self._list(place, ("done",)).either
         self._expect("done")

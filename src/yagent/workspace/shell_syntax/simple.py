@@ -55,6 +55,12 @@ class Line:
         """Note something that keeps the line from meaning what it says; `text` completes "this line …"."""
         self.hazards.append(Hazard(code, text))
 
+    def spend(self) -> None:
+        """Count one command, or one round of a loop."""
+        self.budget.commands -= 1
+        if self.budget.commands < 0:
+            raise NotUnderstoodError("it has too many commands to be judged")
+
     def enter(self) -> None:
         """Go one compound command or script deeper."""
         self.budget.depth -= 1
@@ -228,9 +234,7 @@ class SimpleParser:
         return word
 
     def _add(self, command: Command) -> None:
-        self._line.budget.commands -= 1
-        if self._line.budget.commands < 0:
-            raise NotUnderstoodError("it has too many commands to be judged")
+        self._line.spend()
         self._line.commands.append(command)
 
     def _after(self, command: Command, place: Place) -> Outcome:

@@ -10,6 +10,7 @@ from yagent.records import dataclass
 from yagent.workspace.shell_syntax.lexer import METACHARACTERS, Lexer, NotUnderstoodError
 
 MAX_ALTERNATIVES = 128
+MAX_BRACES = 32
 
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _SPECIAL = re.compile(r"[0-9?$#@*!-]")
@@ -79,7 +80,8 @@ def decode(text: str, start: int, end: int, found: Found, variables: Mapping[str
     decoder = _Decoder(text, found)
     atoms = decoder.unquoted(start, end)
     source = text[start:end]
-    alternatives = _braces(atoms) if any(atom.character == "{" and not atom.quoted for atom in atoms) else [atoms]
+    opened = sum(atom.character == "{" and not atom.quoted for atom in atoms)
+    alternatives = None if opened > MAX_BRACES else _braces(atoms) if opened else [atoms]
     if alternatives is None:
         return (Word(source, "", known=False, splits=True),)
     return tuple(_word(_tilde(alternative, variables), source, variables) for alternative in alternatives)
