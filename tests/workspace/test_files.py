@@ -44,7 +44,7 @@ async def test_an_existing_file_is_not_overwritten_unless_asked(tmp_path: Path) 
 async def test_a_file_that_was_not_read_is_not_overwritten(tmp_path: Path) -> None:
     ledger = FileLedger()
     (tmp_path / "f").write_text("the user's\n")
-    with pytest.raises(FileChangedError, match="not read it"):
+    with pytest.raises(FileChangedError, match="seen none of its 1 lines"):
         await create(tmp_path / "f", "new\n", overwrite=True, ledger=ledger)
     await read_text(tmp_path / "f", ledger=ledger)
     await create(tmp_path / "f", "new\n", overwrite=True, ledger=ledger)

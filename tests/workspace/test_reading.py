@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from yagent.workspace.files import FileError, FileLedger, FileMissingError, FileTooLargeError, NotTextError, read_text
+from yagent.workspace.files import FileError, FileLedger, FileMissingError, FileTooLargeError, NotTextError, Wanted, read_text
 
 
 async def test_a_small_file_is_read_whole_and_known_exactly(tmp_path: Path) -> None:
@@ -33,13 +33,13 @@ async def test_at_most_a_thousand_lines_are_read_at_once(tmp_path: Path, lines: 
     assert slice_.last_line == 1000
     assert (slice_.truncated is not None) == truncated
     if truncated:
-        rest = await read_text(tmp_path / "f", start_line=1001)
+        rest = await read_text(tmp_path / "f", Wanted(1001))
         assert (rest.lines, rest.truncated) == (("x",), None)
 
 
 async def test_a_range_is_read(tmp_path: Path) -> None:
     (tmp_path / "f").write_text("".join(f"line {number}\n" for number in range(1, 11)))
-    slice_ = await read_text(tmp_path / "f", start_line=3, max_lines=2)
+    slice_ = await read_text(tmp_path / "f", Wanted(3, 2))
     assert slice_.lines == ("line 3", "line 4")
     assert slice_.truncated == "lines 3 to 4 of 10 are shown; read on from line 5"
 
@@ -48,13 +48,13 @@ async def test_a_range_is_read(tmp_path: Path) -> None:
 async def test_ranges_count_from_one(tmp_path: Path, start: int, count: int) -> None:
     (tmp_path / "f").write_text("x\n")
     with pytest.raises(FileError, match="count from 1"):
-        await read_text(tmp_path / "f", start_line=start, max_lines=count)
+        await read_text(tmp_path / "f", Wanted(start, count))
 
 
 async def test_a_line_past_the_end_is_an_error_that_says_how_many_there_are(tmp_path: Path) -> None:
     (tmp_path / "f").write_text("x\ny\n")
     with pytest.raises(FileError, match=r"has 2 lines; there is no line 9"):
-        await read_text(tmp_path / "f", start_line=9)
+        await read_text(tmp_path / "f", Wanted(9))
 
 
 @pytest.mark.parametrize(("size", "warned"), [(1_999_999, False), (2_000_000, True), (10_000_000, True)])
@@ -68,13 +68,13 @@ async def test_over_ten_megabytes_only_a_range_is_read(tmp_path: Path) -> None:
     (tmp_path / "f").write_bytes(b"".join(b"line %07d\n" % number for number in range(1, 800_001)))
     with pytest.raises(FileTooLargeError, match="read a range"):
         await read_text(tmp_path / "f")
-    slice_ = await read_text(tmp_path / "f", start_line=700_000, max_lines=2)
+    slice_ = await read_text(tmp_path / "f", Wanted(700_000, 2))
     assert slice_.lines == ("line 0700000", "line 0700001")
     assert slice_.total_lines is None
-    last = await read_text(tmp_path / "f", start_line=800_000, max_lines=5)
+    last = await read_text(tmp_path / "f", Wanted(800_000, 5))
     assert (last.lines, last.truncated, last.total_lines) == (("line 0800000",), None, 800_000)
     with pytest.raises(FileError, match="no line 900000"):
-        await read_text(tmp_path / "f", start_line=900_000, max_lines=5)
+        await read_text(tmp_path / "f", Wanted(900_000, 5))
 
 
 async def test_a_sparse_file_is_refused_before_it_is_loaded(tmp_path: Path) -> None:
@@ -83,12 +83,12 @@ async def test_a_sparse_file_is_refused_before_it_is_loaded(tmp_path: Path) -> N
     with pytest.raises(FileTooLargeError):
         await read_text(tmp_path / "f")
     with pytest.raises(NotTextError, match="binary"):
-        await read_text(tmp_path / "f", start_line=1, max_lines=10)
+        await read_text(tmp_path / "f", Wanted(1, 10))
 
 
 async def test_a_very_long_line_is_shown_by_its_beginning(tmp_path: Path) -> None:
     (tmp_path / "f").write_text("short\n" + "x" * 12_000_000 + "\nafter\n")
-    slice_ = await read_text(tmp_path / "f", start_line=1, max_lines=3)
+    slice_ = await read_text(tmp_path / "f", Wanted(1, 3))
     assert slice_.lines[0] == "short"
     assert slice_.lines[1].endswith("[line cut: 12000000 characters]")
     assert slice_.lines[2] == "after"

@@ -30,6 +30,7 @@ class Approval:
 
     def __init__(self, spec: AnySpec, parameters: Any, call: CallContext) -> None:
         self._spec = spec
+        self._parameters = parameters
         self._actions = tuple(spec.actions(parameters))
         self._declared_dangerous = spec.declared_dangerous(parameters)
         self._call = call
@@ -37,7 +38,10 @@ class Approval:
         self._seen: Mapping[Path, str] = {}
 
     async def obtain(self) -> Refused | None:
-        """Ask the rules, then, when they say so, the user. None means: go ahead."""
+        """Ask the rules, then, when they say so, the user. None means: go ahead.
+
+        Raises the YagentError of a call that cannot succeed, so that nobody need be asked about it.
+        """
         verdict = self._judge()
         self._approved = None
         if verdict.decision is Decision.ALLOW:
@@ -45,6 +49,7 @@ class Approval:
         if verdict.decision is Decision.DENY:
             text = f"{self._spec.name} was refused by the rules: {verdict.explanation()} Nothing was executed. Do not try to get around it."
             return Refused(text, verdict.subject, "rules")
+        await self._spec.precheck(self._parameters, self._call)
         self._seen = await in_thread(fingerprint, verdict.touches)
         refused = await self._ask(verdict)
         self._approved = verdict if refused is None else None

@@ -130,7 +130,12 @@ class CallContext:
 
 
 Execute: TypeAlias = Callable[[P, CallContext], Awaitable[Output]]
+Precheck: TypeAlias = Callable[[P, CallContext], Awaitable[None]]
 Frequency: TypeAlias = Literal["hot", "cold"]
+
+
+async def _nothing_to_check(parameters: Any, call: CallContext) -> None:
+    """Most calls can only be tried."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,9 +143,10 @@ class Spec(Generic[P]):
     """A tool.
 
     `parameters` is a frozen dataclass whose annotated fields give the JSON Schema (`tools.parameters`). `actions` turns a call into what
-    permissions judge; no actions means nothing to judge. `mutates`: takes the write lock of the agent tree. `serial`: never beside
-    another call of the same batch. `timeout` is in seconds, None for tools that have no limit of this kind (delegations, asks) or keep
-    their own (`run_bash`).
+    permissions judge; no actions means nothing to judge. `precheck` raises the YagentError of a call that cannot succeed, before anybody
+    is asked to allow it; it changes nothing and tells nothing of what the agent may not read. `mutates`: takes the write lock of the agent
+    tree. `serial`: never beside another call of the same batch. `timeout` is in seconds, None for tools that have no limit of this kind
+    (delegations, asks) or keep their own (`run_bash`).
     `priority` orders which results are shortened first when the conversation is compressed: lowest first, 100 is never shortened.
     """
 
@@ -150,6 +156,7 @@ class Spec(Generic[P]):
     execute: Execute[P]
     actions: Callable[[P], Sequence[Action]] = field(default=lambda parameters: ())
     declared_dangerous: Callable[[P], bool] = field(default=lambda parameters: False)
+    precheck: Precheck[P] = _nothing_to_check
     mutates: bool = False
     serial: bool = False
     frequency: Frequency = "hot"

@@ -11,16 +11,18 @@ from yagent.workspace.encoding import newline_style
 CONTEXT = 3
 SHOWN_LINES = 600
 SHOWN_WIDTH = 400
+_LONGEST = SHOWN_WIDTH + 80
 _COMPARED_LINES = 20_000
 
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """A unified diff and its count of lines; `text` ends with a remark where it is cut."""
+    """A unified diff and its count of lines; `text` ends with a remark where it is cut. `whole`: nothing of it is cut, no line either."""
 
     text: str
     added: int
     removed: int
+    whole: bool = True
 
 
 def difference(before: str, after: str, name: str) -> Difference:
@@ -40,16 +42,19 @@ def difference(before: str, after: str, name: str) -> Difference:
 def _rendered(old: list[str], new: list[str], name: str, offset: int) -> Difference:
     shown = [f"--- a/{name}", f"+++ b/{name}"]
     added = removed = left_out = 0
+    whole = True
     for line in _unified(old, new, offset):
         added += line[0] == "+"
         removed += line[0] == "-"
         if len(shown) < SHOWN_LINES:
             shown.append(_clip(line))
+            whole &= len(line) <= _LONGEST
         else:
             left_out += 1
     if left_out:
         shown.append(f"… {left_out} more lines of this diff are left out")
-    return Difference("\n".join(shown) if added or removed else "", added, removed)
+    text = "\n".join(shown) if added or removed else ""
+    return Difference(text, added, removed, whole and not left_out)
 
 
 def _unified(old: list[str], new: list[str], offset: int) -> Iterator[str]:
@@ -76,7 +81,7 @@ def _coarse(old: list[str], new: list[str], name: str, offset: int) -> Differenc
     shown += [_clip("-" + line) for line in old[:half]] + [_clip("+" + line) for line in new[:half]]
     left_out = max(0, len(old) - half) + max(0, len(new) - half)
     shown.append(f"… {left_out} more lines of this diff are left out")
-    return Difference("\n".join(shown), len(new), len(old))
+    return Difference("\n".join(shown), len(new), len(old), whole=False)
 
 
 def _lines(text: str, show_endings: bool) -> list[str]:
@@ -89,7 +94,7 @@ def _lines(text: str, show_endings: bool) -> list[str]:
 
 
 def _clip(line: str) -> str:
-    shown = line if len(line) <= SHOWN_WIDTH + 80 else f"{line[:SHOWN_WIDTH]} … [{len(line) - 1} characters]"
+    shown = line if len(line) <= _LONGEST else f"{line[:SHOWN_WIDTH]} … [{len(line) - 1} characters]"
     return shown if shown.isascii() else shown.encode("utf-8", "replace").decode()
 
 

@@ -6,6 +6,7 @@ Line endings: the agent sees and writes line feeds; a replacement takes the endi
 from __future__ import annotations
 
 import difflib
+import os
 import re
 from collections.abc import Sequence
 from pathlib import Path
@@ -18,10 +19,11 @@ from yagent.workspace.files import FileChangedError, FileError, FileLedger, NotT
 from yagent.workspace.indentation import distance, goes_along, indent_of, shifted
 from yagent.workspace.ledger import digest_of
 from yagent.workspace.matching import MANY, Found, Place, Text, find
+from yagent.workspace.named_path import NamedPath
 from yagent.workspace.nearest import nearest
 from yagent.workspace.reading import load
 
-__all__ = ["Edit", "EditError", "FileChangedError", "edit", "edited"]
+__all__ = ["Edit", "EditError", "FileChangedError", "check_edit", "edit", "edited"]
 
 _ALIGNED = 4000
 _SHOWN_PLACES = 20
@@ -41,12 +43,12 @@ class Edit:
     all: bool = False
 
 
-async def edit(path: Path, edits: Sequence[Edit], *, ledger: FileLedger | None = None) -> WriteResult:
+async def edit(path: Path, edits: Sequence[Edit], *, name: str = "", ledger: FileLedger | None = None) -> WriteResult:
     """Apply edits to one file, each to the result of the one before; all are applied or none is.
 
     A `ledger` knows what the agent read: a file that changed since is refused, with the difference. Differences in line endings, trailing
     whitespace, indentation as a whole, copied line numbers, escaped or typographic quotes are tolerated where exactly one place fits, and
-    named in the result's notes. Sources: requirements D-35, N-05.
+    named in the result's notes. `name` is what messages call the file. Sources: requirements D-35, N-05.
 
     Raises:
         EditError: a search text fits nowhere or at several places, or an edit changes nothing.
@@ -54,7 +56,12 @@ async def edit(path: Path, edits: Sequence[Edit], *, ledger: FileLedger | None =
         EncodingError: a replacement does not fit into the file's encoding.
         FileError: missing, not text, over 10 MB before or after, read-only, or the system refuses.
     """
-    return await supervise.in_thread(_edit, path, tuple(edits), ledger)
+    return await supervise.in_thread(_edit, NamedPath(path, name), tuple(edits), ledger)
+
+
+async def check_edit(path: Path, edits: Sequence[Edit], *, name: str = "", ledger: FileLedger | None = None) -> None:
+    """Raise the error that `edit` would raise for what is there now."""
+    await supervise.in_thread(_prepared, NamedPath(path, name), tuple(edits), ledger)
 
 
 def edited(document: Document, edits: Sequence[Edit], name: str) -> tuple[Document, list[str]]:
@@ -78,21 +85,25 @@ def edited(document: Document, edits: Sequence[Edit], name: str) -> tuple[Docume
     return document, notes
 
 
-def _edit(path: Path, edits: Sequence[Edit], ledger: FileLedger | None) -> WriteResult:
+def _edit(path: NamedPath, edits: Sequence[Edit], ledger: FileLedger | None) -> WriteResult:
     with writing():
-        content, status = load(path)
-        seen = ledger.seen(path) if ledger is not None else None
-        if seen is not None:
-            require_unchanged(path, content, seen)
-        old = Document.of(content)
-        if old is None:
-            raise NotTextError(f"{path} is not text, so it is not edited this way")
-        new, notes = edited(old, edits, path.name)
-        if new.raw == content:
-            raise EditError(f"the edits leave {path.name} as it is; nothing was written")
+        old, new, status, notes = _prepared(path, edits, ledger)
         notes += store(path, new.raw, status)
-        after = digest_of(new.raw) if ledger is None else ledger.record(path, new.raw)
-    return WriteResult(path, digest_of(content), after, difference(old.text, new.text, path.name), tuple(notes))
+        after = digest_of(new.raw) if ledger is None else ledger.changed(path.path, old.raw, new.raw)
+    return WriteResult(path.path, digest_of(old.raw), after, difference(old.text, new.text, path.path.name), tuple(notes))
+
+
+def _prepared(path: NamedPath, edits: Sequence[Edit], ledger: FileLedger | None) -> tuple[Document, Document, os.stat_result, list[str]]:
+    """The file before and after the edits, its status, and remarks."""
+    content, status = load(path)
+    require_unchanged(path, content, ledger)
+    old = Document.of(content)
+    if old is None:
+        raise NotTextError(f"{path} is not text, so it is not edited this way")
+    new, notes = edited(old, edits, str(path))
+    if new.raw == content:
+        raise EditError(f"the edits leave {path} as it is; nothing was written")
+    return old, new, status, notes
 
 
 class _Disk:

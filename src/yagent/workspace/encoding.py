@@ -91,6 +91,14 @@ def recognise(data: bytes, *, partial: bool = False) -> Encoding | None:
     return _without_mark(data, partial)
 
 
+def split_lines(text: str, newline: Newline) -> list[str]:
+    """Lines without their endings; a final line ending starts no further line."""
+    lines = text.split("\r" if newline == "cr" else "\n")
+    if lines[-1] == "":
+        lines.pop()
+    return [line.removesuffix("\r") for line in lines] if newline in ("crlf", "mixed") else lines
+
+
 def newline_style(text: str) -> Newline:
     """Which line endings a text has."""
     pairs = text.count("\r\n")

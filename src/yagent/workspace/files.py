@@ -6,6 +6,7 @@ these act on a symbolic link itself, never on what it points to.
 
 from __future__ import annotations
 
+import json
 import os
 import stat
 import sys
@@ -16,8 +17,10 @@ from pathlib import Path
 from yagent.records import dataclass
 from yagent.runtime import atomic, supervise
 from yagent.workspace.difference import Difference, difference
-from yagent.workspace.encoding import UTF8, Document, Encoding, newline_style
+from yagent.workspace.encoding import UTF8, Document, Encoding, newline_style, split_lines
+from yagent.workspace.known_lines import count, missing
 from yagent.workspace.ledger import FileLedger, Seen, digest_of
+from yagent.workspace.named_path import NamedPath
 from yagent.workspace.reading import (
     SIZE_LIMIT,
     FileError,
@@ -25,6 +28,7 @@ from yagent.workspace.reading import (
     FileSlice,
     FileTooLargeError,
     NotTextError,
+    Wanted,
     explain,
     kind_of,
     load,
@@ -42,12 +46,19 @@ __all__ = [
     "FileTooLargeError",
     "NotTextError",
     "Seen",
+    "Wanted",
     "WriteResult",
+    "check_create",
+    "check_delete",
+    "check_rename",
     "create",
     "delete",
     "read_text",
     "rename",
 ]
+
+
+_SHOWN_CHANGE = 20_000  # characters, so that an answer shows it whole
 
 
 class FileChangedError(FileError):
@@ -88,35 +99,50 @@ class WriteResult:
         return self.difference.removed
 
 
-async def create(path: Path, content: str, *, overwrite: bool = False, ledger: FileLedger | None = None) -> WriteResult:
+async def create(path: Path, content: str, *, name: str = "", overwrite: bool = False, ledger: FileLedger | None = None) -> WriteResult:
     """Write a whole file; missing directories are made. A new file is UTF-8 exactly as given.
 
-    An overwritten one keeps its encoding, byte order mark, uniform line endings, mode and owner; with a `ledger` it must have been read
-    by this agent and be unchanged since. Source: requirement D-34.
+    An overwritten one keeps its encoding, byte order mark, uniform line endings, mode and owner; with a `ledger` this agent must have seen
+    all of its lines as they are now. `name` is what messages call the file. Source: requirement D-34.
 
     Raises:
-        FileError: it exists and `overwrite` is False, or was not read; over 10 MB; a directory or device; the system refuses.
+        FileError: it exists and `overwrite` is False, or was not read whole; over 10 MB; a directory or device; the system refuses.
         EncodingError: the content does not fit into the encoding of the file it overwrites.
     """
-    return await supervise.in_thread(_create, path, content, overwrite, ledger)
+    return await supervise.in_thread(_create, NamedPath(path, name), content, overwrite, ledger)
 
 
-async def delete(path: Path, *, ledger: FileLedger | None = None) -> None:
+async def check_create(path: Path, *, name: str = "", overwrite: bool = False, ledger: FileLedger | None = None) -> None:
+    """Raise the FileError that `create` would raise for what is there now."""
+    await supervise.in_thread(_existing, NamedPath(path, name), overwrite, ledger)
+
+
+async def delete(path: Path, *, name: str = "", ledger: FileLedger | None = None) -> None:
     """Remove one file or symbolic link, not what the link points to.
 
     Raises:
         FileError: missing, a directory, or the system refuses.
     """
-    await supervise.in_thread(_delete, path, ledger)
+    await supervise.in_thread(_delete, NamedPath(path, name), ledger)
 
 
-async def rename(source: Path, target: Path, *, ledger: FileLedger | None = None) -> None:
+async def check_delete(path: Path, *, name: str = "") -> None:
+    """Raise the FileError that `delete` would raise for what is there now."""
+    await supervise.in_thread(_require_deletable, NamedPath(path, name))
+
+
+async def rename(source: Path, target: Path, *, names: tuple[str, str] = ("", ""), ledger: FileLedger | None = None) -> None:
     """Give a file or directory another name; missing directories are made; an existing target is never overwritten.
 
     Raises:
         FileError: the source is missing, the target exists, or the system refuses.
     """
-    await supervise.in_thread(_rename, source, target, ledger)
+    await supervise.in_thread(_rename, NamedPath(source, names[0]), NamedPath(target, names[1]), ledger)
+
+
+async def check_rename(source: Path, target: Path, *, names: tuple[str, str] = ("", "")) -> None:
+    """Raise the FileError that `rename` would raise for what is there now."""
+    await supervise.in_thread(_require_renamable, NamedPath(source, names[0]), NamedPath(target, names[1]))
 
 
 class _Writing:
@@ -130,20 +156,27 @@ def writing() -> threading.Lock:
     return _Writing.lock
 
 
-def require_unchanged(path: Path, content: bytes, seen: Seen) -> None:
-    """
+def require_unchanged(path: NamedPath, content: bytes, ledger: FileLedger | None) -> None:
+    """What this agent read of a file is as it read it. A change that can be shown whole counts as read from then on.
+
     Raises:
-        FileChangedError: the file is not as it was seen.
+        FileChangedError: the file changed; the text shows how, where that is known.
     """
-    if digest_of(content) == seen.digest:
+    seen = None if ledger is None else ledger.seen(path.path)
+    if ledger is None or seen is None or seen.digest == digest_of(content):
         return
-    before, after = seen.content(), Document.of(content)
-    old = None if before is None else Document.of(before)
-    shown = "" if old is None or after is None else "\nWhat changed since:\n" + difference(old.text, after.text, path.name).text
-    raise FileChangedError(f"{path} has changed since you last read it, so nothing was written; read it again first.{shown}")
+    before = seen.content()
+    old, new = None if before is None else Document.of(before), Document.of(content)
+    change = None if old is None or new is None else difference(old.text, new.text, path.path.name)
+    said = f"{path} has changed since you last read it, so nothing was written."
+    if before is not None and change is not None and change.whole and len(change.text) <= _SHOWN_CHANGE:
+        ledger.changed(path.path, before, content)
+        raise FileChangedError(f"{said} This change counts as read now; send the call again, adapted where it has to be:\n{change.text}")
+    shown = "" if change is None else f"\nWhat changed, in part:\n{change.text[:_SHOWN_CHANGE]}"
+    raise FileChangedError(f"{said} Read it again first: {_read_call(path)}{shown}")
 
 
-def store(path: Path, content: bytes, status: os.stat_result | None) -> list[str]:
+def store(path: NamedPath, content: bytes, status: os.stat_result | None) -> list[str]:
     """Put content into a file, whole or not at all; remarks about side effects. Blocking; hold `writing()`.
 
     Raises:
@@ -156,8 +189,8 @@ def store(path: Path, content: bytes, status: os.stat_result | None) -> list[str
             f"{path} is read-only (mode {stat.S_IMODE(status.st_mode):04o}); if it is meant to be changed, make it writable first"
         )
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        atomic.write_bytes(path, content, mode=0o666 & ~_umask())
+        path.path.parent.mkdir(parents=True, exist_ok=True)
+        atomic.write_bytes(path.path, content, mode=0o666 & ~_umask())
     except OSError as error:
         raise explain(error, path, "write") from error
     if status is not None and status.st_nlink > 1:
@@ -165,46 +198,61 @@ def store(path: Path, content: bytes, status: os.stat_result | None) -> list[str
     return []
 
 
-def _create(path: Path, content: str, overwrite: bool, ledger: FileLedger | None) -> WriteResult:
+def _create(path: NamedPath, content: str, overwrite: bool, ledger: FileLedger | None) -> WriteResult:
     with writing():
-        existing = _existing(path, overwrite)
+        existing = _existing(path, overwrite, ledger)
         notes: list[str] = []
         if existing is None:
             new = UTF8.encode_new(content)
             old, before = "", None
         else:
-            raw, _ = existing
-            _require_seen(path, raw, ledger)
-            old_document = Document.of(raw)
-            if old_document is None:
-                raise NotTextError(f"{path} is not text; delete it first if it is to become a text file")
-            new, notes = _in_form_of(old_document, content)
-            old, before = old_document.text, digest_of(raw)
-        notes += store(path, new, existing[1] if existing else None)
-        after = digest_of(new) if ledger is None else ledger.record(path, new)
+            document, _ = existing
+            new, notes = _in_form_of(document, content)
+            old, before = document.text, digest_of(document.raw)
+        notes += store(path, new, None if existing is None else existing[1])
+        after = digest_of(new) if ledger is None else ledger.record(path.path, new)
     written = Document.of(new)
-    return WriteResult(path, before, after, difference(old, written.text if written else content, path.name), tuple(notes))
+    return WriteResult(path.path, before, after, difference(old, written.text if written else content, path.path.name), tuple(notes))
 
 
-def _existing(path: Path, overwrite: bool) -> tuple[bytes, os.stat_result] | None:
+def _existing(path: NamedPath, overwrite: bool, ledger: FileLedger | None) -> tuple[Document, os.stat_result] | None:
+    """The file that is to be replaced, None when there is none. Raises FileError when it must not be."""
     try:
         content, status = load(path)
     except FileMissingError:
         return None
     except FileTooLargeError as error:
         raise FileTooLargeError(f"{error}; delete it first if it is to be replaced") from error
-    if not overwrite:
-        raise FileError(f"{path} exists already ({size_text(status.st_size)}); edit it, or create it with overwrite after reading it")
-    return content, status
+    document = Document.of(content)
+    if document is None:
+        raise NotTextError(f"{path} exists already and is not text; delete it first if it is to become a text file")
+    if overwrite:
+        require_unchanged(path, content, ledger)
+    _require_permitted(path, document, overwrite, ledger)
+    return document, status
 
 
-def _require_seen(path: Path, content: bytes, ledger: FileLedger | None) -> None:
-    if ledger is None or not content:
+def _require_permitted(path: NamedPath, document: Document, overwrite: bool, ledger: FileLedger | None) -> None:
+    """Nobody replaces a file unasked, nor one whose lines they have not all seen."""
+    total = len(split_lines(document.text, newline_style(document.text)))
+    seen = None if ledger is None else ledger.seen(path.path)
+    known = () if seen is None or seen.digest != digest_of(document.raw) else seen.lines
+    unseen = () if ledger is None else missing(known, total)
+    if overwrite and not unseen:
         return
-    seen = ledger.seen(path)
-    if seen is None:
-        raise FileChangedError(f"{path} exists ({size_text(len(content))}) and you have not read it; read it before overwriting it")
-    require_unchanged(path, content, seen)
+    how_much = f" and you have seen {count(known) or 'none'} of its {total} lines" if unseen else ""
+    first = f", after reading {_read_call(path, unseen[0] if known else None)}" if unseen else ""
+    kind = FileChangedError if overwrite else FileError
+    raise kind(
+        f"{path} exists already{how_much}, so nothing was written. To change parts of it, call search_replace_in_file; "
+        f"to replace it whole, send this call with overwrite=true{first}"
+    )
+
+
+def _read_call(path: NamedPath, lines: tuple[int, int] | None = None) -> str:
+    """The call that shows these lines."""
+    window = {} if lines is None else {"start_line": lines[0], "end_line": lines[1]}
+    return f"read_file {json.dumps({'path': str(path), **window}, ensure_ascii=False)}"
 
 
 def _in_form_of(old: Document, content: str) -> tuple[bytes, list[str]]:
@@ -223,33 +271,52 @@ def _in_form_of(old: Document, content: str) -> tuple[bytes, list[str]]:
     return encoding.mark + encoding.encode_new(content), notes
 
 
-def _delete(path: Path, ledger: FileLedger | None) -> None:
+def _require_deletable(path: NamedPath) -> None:
+    try:
+        if stat.S_ISDIR(path.path.lstat().st_mode):
+            raise FileError(f"{path} is a directory; only single files are deleted this way: delete each, or use run_bash for the whole")
+    except OSError as error:
+        raise explain(error, path, "delete") from error
+
+
+def _delete(path: NamedPath, ledger: FileLedger | None) -> None:
     with writing():
+        _require_deletable(path)
         try:
-            if stat.S_ISDIR(path.lstat().st_mode):
-                raise FileError(f"{path} is a directory; only files are deleted this way, use the shell for a directory")
-            path.unlink()
+            path.path.unlink()
         except OSError as error:
             raise explain(error, path, "delete") from error
         if ledger is not None:
-            ledger.forget(path)
+            ledger.forget(path.path)
 
 
-def _rename(source: Path, target: Path, ledger: FileLedger | None) -> None:
+def _require_renamable(source: NamedPath, target: NamedPath) -> None:
+    try:
+        status = source.path.lstat()
+    except OSError as error:
+        raise explain(error, source, "rename") from error
+    # The same entry under both names is another spelling of it on a disk that folds case.
+    if os.path.lexists(target.path) and not os.path.samestat(status, target.path.lstat()):
+        raise _taken(source, target)
+
+
+def _taken(source: NamedPath, target: NamedPath) -> FileError:
+    kind = kind_of(target.path.lstat().st_mode) if os.path.lexists(target.path) else "entry"
+    return FileError(f"cannot rename {source}: the {kind} {target} exists already; choose another name or delete it first")
+
+
+def _rename(source: NamedPath, target: NamedPath, ledger: FileLedger | None) -> None:
     with writing():
+        _require_renamable(source, target)
         try:
-            source.lstat()
-            target.parent.mkdir(parents=True, exist_ok=True)
-            atomic.rename(source, target)
+            target.path.parent.mkdir(parents=True, exist_ok=True)
+            atomic.rename(source.path, target.path)
         except FileExistsError as error:
-            kind = kind_of(target.lstat().st_mode) if os.path.lexists(target) else "entry"
-            raise FileError(
-                f"cannot rename {source}: the {kind} {target} exists already; choose another name or delete it first"
-            ) from error
+            raise _taken(source, target) from error
         except OSError as error:
             raise explain(error, source, f"rename (to {target})") from error
         if ledger is not None:
-            ledger.moved(source, target)
+            ledger.moved(source.path, target.path)
 
 
 def _umask() -> int:

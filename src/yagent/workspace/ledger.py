@@ -6,10 +6,11 @@ import hashlib
 import threading
 import zlib
 from collections import OrderedDict
-from dataclasses import field
+from dataclasses import field, replace
 from pathlib import Path
 
 from yagent.records import dataclass
+from yagent.workspace.known_lines import Ranges, carried, joined, lines_of
 
 PACKED_FILE_LIMIT = 1_000_000
 
@@ -21,9 +22,10 @@ def digest_of(content: bytes) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Seen:
-    """A file as an agent last read or wrote it; the content itself is kept only while memory allows."""
+    """A file as an agent last read or wrote it, and which of its lines it has seen; the content is kept only while memory allows."""
 
     digest: str
+    lines: Ranges
     packed: bytes | None = field(default=None, repr=False)
 
     def content(self) -> bytes | None:
@@ -43,20 +45,29 @@ class FileLedger:
         self._packed_size = 0
         self._lock = threading.Lock()
 
-    def record(self, path: Path, content: bytes) -> str:
-        """The agent now knows the file to hold `content`; its digest."""
+    def record(self, path: Path, content: bytes, *, lines: Ranges | None = None) -> str:
+        """The agent now knows the file to hold `content` and has seen these lines of it (None: all); its digest."""
         digest = digest_of(content)
+        shown = _all_lines(content) if lines is None else lines
         with self._lock:
             known = self._seen.get(str(path))
             if known is not None and known.digest == digest:
+                self._seen[str(path)] = replace(known, lines=joined([*known.lines, *shown]))
                 self._seen.move_to_end(str(path))
                 return digest
             packed = zlib.compress(content, 1) if len(content) <= PACKED_FILE_LIMIT else None
             self._drop(str(path))
-            self._seen[str(path)] = Seen(digest, packed)
+            self._seen[str(path)] = Seen(digest, joined(shown), packed)
             self._packed_size += len(packed or b"")
             self._shrink()
         return digest
+
+    def changed(self, path: Path, before: bytes, after: bytes) -> str:
+        """The file was `before` and is `after`, and the agent wrote, or was shown, all that is new in it; the digest of `after`."""
+        seen = self.seen(path)
+        known = seen.lines if seen is not None and seen.digest == digest_of(before) else ()
+        old, new = lines_of(before), lines_of(after)
+        return self.record(path, after, lines=() if old is None or new is None else carried(known, old, new))
 
     def seen(self, path: Path) -> Seen | None:
         """What the agent knows of the file; None when it never read it."""
@@ -87,4 +98,8 @@ class FileLedger:
                 return
             if known.packed is not None:
                 self._packed_size -= len(known.packed)
-                self._seen[key] = Seen(known.digest)
+                self._seen[key] = replace(known, packed=None)
+
+
+def _all_lines(content: bytes) -> Ranges:
+    return ((1, len(lines_of(content) or ())),)

@@ -16,14 +16,15 @@ from pathlib import Path
 from yagent.errors import YagentError
 from yagent.records import dataclass
 from yagent.runtime import supervise
-from yagent.workspace.encoding import SAMPLE, Document, Newline, newline_style, recognise
+from yagent.workspace.encoding import SAMPLE, Document, Newline, newline_style, recognise, split_lines
 from yagent.workspace.ledger import FileLedger, digest_of
+from yagent.workspace.named_path import NamedPath
 
 SIZE_LIMIT = 10_000_000
 SIZE_WARNING = 2_000_000
 LINES_PER_READ = 1000
 LINE_WINDOW = 2000
-CHARACTERS_PER_READ = 200_000
+BYTES_PER_READ = 200_000
 SCAN_LIMIT = 512_000_000
 _CHUNK = 262_144
 _SURROGATES = re.compile("[\ud800-\udfff]")
@@ -61,7 +62,8 @@ class FileSlice:
     """Lines of a file, and what kind of file it is.
 
     `lines` have no line endings; `first_line` and `last_line` are 1-based, 0 for an empty file. `truncated` says why the slice ends
-    before the file does, None when it reaches the end. `total_lines` and `digest` are None for files too large to load.
+    before the file does, None when it reaches the end; `cut` that it was the limit of bytes. `total_lines` and `digest` are None for files
+    too large to load.
     """
 
     path: Path
@@ -70,6 +72,7 @@ class FileSlice:
     last_line: int
     total_lines: int | None
     truncated: str | None
+    cut: bool
     warnings: tuple[str, ...]
     encoding: str
     newline: Newline
@@ -83,20 +86,38 @@ class FileSlice:
         return "\n".join(self.lines)
 
 
-async def read_text(
-    path: Path, *, start_line: int | None = None, max_lines: int | None = None, ledger: FileLedger | None = None
-) -> FileSlice:
-    """Lines of a text file; by default the whole file, at most 1000 lines a call. `ledger` remembers that it was read.
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """Which lines of a file: from `start` (None: 1) at most `lines` (None, and at most: 1000) and `size` bytes, line numbers included."""
 
-    A file over 10 MB is read only by an explicit range, and then streamed. Sources: requirements D-30, N-05.
+    start: int | None = None
+    lines: int | None = None
+    size: int = BYTES_PER_READ
+
+    @property
+    def first(self) -> int:
+        """The first line."""
+        return 1 if self.start is None else self.start
+
+    @property
+    def count(self) -> int:
+        """How many lines at most."""
+        return LINES_PER_READ if self.lines is None else min(self.lines, LINES_PER_READ)
+
+
+async def read_text(path: Path, wanted: Wanted | None = None, *, name: str = "", ledger: FileLedger | None = None) -> FileSlice:
+    """Lines of a text file; by default the whole file, at most 1000 lines a call. `ledger` remembers which lines were read.
+
+    A file over 10 MB is read only by an explicit range, and then streamed. `name` is what messages call it. Sources: requirements D-30,
+    N-05.
 
     Raises:
         FileError: missing, not readable, a directory, device or pipe, binary, too large, or the range lies outside.
     """
-    return await supervise.in_thread(_read_text, path, start_line, max_lines, ledger)
+    return await supervise.in_thread(_read_text, NamedPath(path, name), wanted or Wanted(), ledger)
 
 
-def load(path: Path, *, limit: int = SIZE_LIMIT) -> tuple[bytes, os.stat_result]:
+def load(path: NamedPath, *, limit: int = SIZE_LIMIT) -> tuple[bytes, os.stat_result]:
     """The bytes of a regular file and its status. Blocking.
 
     Raises:
@@ -112,14 +133,14 @@ def load(path: Path, *, limit: int = SIZE_LIMIT) -> tuple[bytes, os.stat_result]
         return content, status
 
 
-def open_regular(path: Path) -> io.FileIO:
+def open_regular(path: NamedPath) -> io.FileIO:
     """Open a file for reading without ever waiting for a pipe or device. Blocking.
 
     Raises:
         FileError: it cannot be opened, or is no regular file.
     """
     try:
-        descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC | os.O_NOCTTY)
+        descriptor = os.open(path.path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC | os.O_NOCTTY)
     except (OSError, ValueError) as error:
         raise explain(error, path, "read") from error
     kind = kind_of(os.fstat(descriptor).st_mode)
@@ -129,12 +150,12 @@ def open_regular(path: Path) -> io.FileIO:
     return io.FileIO(descriptor)
 
 
-def explain(error: OSError | ValueError, path: Path, action: str) -> FileError:
+def explain(error: OSError | ValueError, path: NamedPath, action: str) -> FileError:
     """What a failed system call means for whoever asked."""
     if isinstance(error, ValueError):
         return FileError(f"cannot {action} {str(path)!a}: {error}")
     if error.errno == errno.ENOENT:
-        return FileMissingError(f"cannot {action} {path}: there is no such file{_similar(path)}")
+        return FileMissingError(f"cannot {action} {path}: there is no such file{similar(path)}")
     if error.errno == errno.ENXIO:
         return NotTextError(f"cannot {action} {path}: it is a socket or device, not a file")
     if error.errno == errno.ELOOP:
@@ -164,55 +185,45 @@ def size_text(size: int) -> str:
     return f"{size} bytes"
 
 
-def split_lines(text: str, newline: Newline) -> list[str]:
-    """Lines without their endings; a final line ending starts no further line."""
-    lines = text.split("\r" if newline == "cr" else "\n")
-    if lines[-1] == "":
-        lines.pop()
-    return [line.removesuffix("\r") for line in lines] if newline in ("crlf", "mixed") else lines
-
-
-def _read_text(path: Path, start_line: int | None, max_lines: int | None, ledger: FileLedger | None) -> FileSlice:
-    first = 1 if start_line is None else start_line
-    wanted = LINES_PER_READ if max_lines is None else max_lines
-    if first < 1 or wanted < 1:
-        raise FileError(f"cannot read {path} from line {first} for {wanted} lines: both count from 1")
-    count = min(wanted, LINES_PER_READ)
+def _read_text(path: NamedPath, wanted: Wanted, ledger: FileLedger | None) -> FileSlice:
+    if wanted.first < 1 or wanted.count < 1:
+        raise FileError(f"cannot read {path} from line {wanted.first} for {wanted.count} lines: both count from 1")
     with open_regular(path) as file:
         size = os.fstat(file.fileno()).st_size
         if size <= SIZE_LIMIT:
             content = file.read(SIZE_LIMIT + 1)
             if len(content) <= SIZE_LIMIT:
-                return _slice_of(path, content, (first, count), ledger)
-        if start_line is None and max_lines is None:
+                return _slice_of(path, content, wanted, ledger)
+        if wanted.start is None and wanted.lines is None:
             raise FileTooLargeError(
                 f"{path} has {size_text(size)}, over the limit of {size_text(SIZE_LIMIT)} for reading a file whole; "
                 "search it, or read a range by giving a start line and a number of lines"
             )
         file.seek(0)
-        return _streamed(path, file, size, (first, count))
+        return _streamed(path, file, size, wanted)
 
 
-def _slice_of(path: Path, content: bytes, lines_wanted: tuple[int, int], ledger: FileLedger | None) -> FileSlice:
+def _slice_of(path: NamedPath, content: bytes, wanted: Wanted, ledger: FileLedger | None) -> FileSlice:
     document = Document.of(content)
     if document is None:
         raise _binary(path, content, len(content))
     newline = newline_style(document.text)
     lines = split_lines(document.text, newline)
-    first, count = lines_wanted
+    first, count = wanted.first, wanted.count
     if first > max(1, len(lines)):
         raise FileError(f"{path} has {len(lines)} lines; there is no line {first}")
-    chosen, warnings, shown = _within_limits([(line, len(line)) for line in lines[first - 1 : first - 1 + count]], first)
+    chosen, warnings, shown = _within_limits([(line, len(line)) for line in lines[first - 1 : first - 1 + count]], wanted)
     last = first - 1 + shown
     truncated = None if last >= len(lines) else f"lines {first} to {last} of {len(lines)} are shown; read on from line {last + 1}"
-    digest = digest_of(content) if ledger is None else ledger.record(path, content)
+    digest = digest_of(content) if ledger is None else ledger.record(path.path, content, lines=((first, last),))
     return FileSlice(
-        path=path,
+        path=path.path,
         lines=tuple(chosen),
         first_line=first if chosen else 0,
         last_line=last,
         total_lines=len(lines),
         truncated=truncated,
+        cut=shown < min(count, len(lines) - first + 1),
         warnings=(*_about(document, len(content)), *warnings),
         encoding=document.encoding.label,
         newline=newline,
@@ -233,18 +244,18 @@ def _about(document: Document, size: int) -> list[str]:
     return notes
 
 
-def _within_limits(lines: Sequence[tuple[str, int]], first: int) -> tuple[list[str], list[str], int]:
+def _within_limits(lines: Sequence[tuple[str, int]], wanted: Wanted) -> tuple[list[str], list[str], int]:
     """Of lines (their beginnings) with their lengths: those that fit, cut to windows; remarks about the cuts; how many they are."""
     shown: list[str] = []
     cut: list[int] = []
-    room = CHARACTERS_PER_READ
-    for line, length in lines:
-        if length > LINE_WINDOW:
-            cut.append(first + len(shown))
+    room = wanted.size
+    for number, (line, length) in enumerate(lines, wanted.first):
         piece = window(line, length)
-        room -= len(piece) + 1
+        room -= len(str(number)) + 1 + len(piece.encode(errors="replace")) + 1
         if room < 0 and shown:
             break
+        if length > LINE_WINDOW:
+            cut.append(number)
         shown.append(piece)
     notes = [f"very long lines are cut to their first {LINE_WINDOW} characters: {_numbers(cut)}"] if cut else []
     return shown, notes, len(shown)
@@ -260,26 +271,27 @@ def _numbers(values: list[int]) -> str:
     return ", ".join(map(str, values[:20])) + (f" and {len(values) - 20} more" if len(values) > 20 else "")
 
 
-def _streamed(path: Path, file: io.FileIO, size: int, lines_wanted: tuple[int, int]) -> FileSlice:
+def _streamed(path: NamedPath, file: io.FileIO, size: int, wanted: Wanted) -> FileSlice:
     head = file.read(SAMPLE)
     encoding = recognise(head, partial=True)
     if encoding is None:
         raise _binary(path, head, size)
     file.seek(len(encoding.mark))
-    first, count = lines_wanted
+    first, count = wanted.first, wanted.count
     lines, ended = _LineScan(first, count, encoding.codec).run(file)
     if not lines:
         reached = "it has fewer lines" if ended else f"the first {size_text(SCAN_LIMIT)} have fewer lines; search for the text instead"
         raise FileError(f"{path} has no line {first}: {reached}")
-    chosen, warnings, shown = _within_limits(lines[:count], first)
+    chosen, warnings, shown = _within_limits(lines[:count], wanted)
     last = first - 1 + shown
     return FileSlice(
-        path=path,
+        path=path.path,
         lines=tuple(chosen),
         first_line=first,
         last_line=last,
         total_lines=last if ended and shown == len(lines) else None,
         truncated=None if ended and shown == len(lines) else f"lines {first} to {last} are shown; read on from line {last + 1}",
+        cut=shown < min(count, len(lines)),
         warnings=(f"this is a very large file ({size_text(size)}); the number of its lines is not counted", *warnings),
         encoding=encoding.label,
         newline=newline_style(head.decode(encoding.codec, "replace")),
@@ -343,19 +355,20 @@ class _LineScan:
         self._open, self._open_length = "", 0
 
 
-def _binary(path: Path, head: bytes, size: int) -> NotTextError:
+def _binary(path: NamedPath, head: bytes, size: int) -> NotTextError:
     kind = next((name for mark, name in _BINARY_KINDS if head.startswith(mark)), "binary data")
     return NotTextError(f"{path} is not text but {kind} ({size_text(size)}); look at it with a program that reads such files")
 
 
-def _similar(path: Path) -> str:
+def similar(path: NamedPath) -> str:
+    """Names beside a missing one that it may have been meant for, as the end of a message."""
     try:
-        with os.scandir(path.parent) as entries:
+        with os.scandir(path.path.parent) as entries:
             names = [entry.name for _, entry in zip(range(2000), entries, strict=False)]
     except OSError:
-        return f", nor a directory {path.parent}"
-    same = [name for name in names if name.casefold() == path.name.casefold()]
-    close = same or difflib.get_close_matches(path.name, names, n=3, cutoff=0.7)
+        return f", nor a directory {path.directory}"
+    same = [name for name in names if name.casefold() == path.path.name.casefold()]
+    close = same or difflib.get_close_matches(path.path.name, names, n=3, cutoff=0.7)
     return f"; close names there: {', '.join(map(ascii_name, close))}" if close else ""
 
 

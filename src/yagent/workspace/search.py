@@ -16,6 +16,7 @@ from yagent.runtime import supervise
 from yagent.runtime.clock import Clock
 from yagent.workspace.builtin_search import Options
 from yagent.workspace.matches import MatchReader, SearchHit
+from yagent.workspace.named_path import NamedPath
 from yagent.workspace.processes import Bounded, ProcessError, Program, capture, start
 from yagent.workspace.reading import ascii_name, explain, kind_of
 
@@ -37,7 +38,7 @@ class SearchRequest:
     """What to search: a regular expression (with `fixed_text`, a plain text) in the lines of the files below `root`, or of the file `root`.
 
     `glob` narrows it by path, as gitignore patterns do; one that names an existing path means that path. `named` says that the asker named
-    `root` itself, so it is searched even where everything in it is ignored.
+    `root` itself, so it is searched even where everything in it is ignored; `name` is what messages call it.
     """
 
     pattern: str
@@ -49,6 +50,7 @@ class SearchRequest:
     ignore_case: bool = False
     context_lines: int = 0
     named: bool = False
+    name: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,7 +115,7 @@ class Searcher:
         Raises:
             SearchError: the root is missing or cannot be listed.
         """
-        await supervise.in_thread(_require_place, root)
+        await supervise.in_thread(_require_place, NamedPath(root))
         options = Options(path=".", everything=include_ignored, hidden=True, globs=("!.git",))
         captured = await capture(
             await supervise.in_thread(self._program, options, root), clock=self._clock, timeout=self._time_limit, limit=_LISTED_BYTES
@@ -233,7 +235,7 @@ def _in_repository(directory: Path) -> bool:
 
 def _located(request: SearchRequest) -> SearchRequest:
     """The request with a glob that is really a path made its root. Blocks."""
-    _require_place(request.root)
+    _require_place(NamedPath(request.root, request.name))
     if "\0" in request.pattern or "\n" in request.pattern:
         raise SearchError("a pattern cannot hold a line break or a NUL character: the search goes line by line")
     if request.glob is None or not request.root.is_dir():
@@ -241,7 +243,7 @@ def _located(request: SearchRequest) -> SearchRequest:
     literal = request.root / request.glob.removeprefix("/")
     if ".." in literal.parts or "\0" in request.glob or not literal.exists():
         return request
-    _require_place(literal)
+    _require_place(NamedPath(literal, request.glob))
     return replace(request, root=literal, glob=None, named=True)
 
 
@@ -250,9 +252,9 @@ def _directory_and_path(root: Path) -> tuple[Path, str]:
     return (root.parent, f"./{root.name}") if root.is_file() else (root, ".")
 
 
-def _require_place(root: Path) -> None:
+def _require_place(root: NamedPath) -> None:
     try:
-        kind = kind_of(root.stat().st_mode)
+        kind = kind_of(root.path.stat().st_mode)
     except (OSError, ValueError) as error:
         raise SearchError(str(explain(error, root, "search"))) from error
     if kind not in ("file", "directory"):

@@ -10,7 +10,8 @@ from pathlib import Path
 from yagent.records import dataclass
 from yagent.runtime import supervise
 from yagent.workspace.ignore import IgnoreRules
-from yagent.workspace.reading import FileError, ascii_name, explain, kind_of
+from yagent.workspace.named_path import NamedPath
+from yagent.workspace.reading import FileError, ascii_name, explain, kind_of, similar
 
 _NAMED = 12
 _SCANNED = 100_000
@@ -44,43 +45,45 @@ class TreeView:
     notes: tuple[str, ...]
 
 
-async def list_dir(path: Path, *, limit: int = 500) -> DirectoryListing:
-    """The entries of one directory. Source: requirement D-32.
+async def list_dir(path: Path, *, name: str = "", limit: int = 500) -> DirectoryListing:
+    """The entries of one directory; `name` is what messages call it. Source: requirement D-32.
 
     Raises:
         FileError: missing, no directory, or not readable.
     """
-    return await supervise.in_thread(_list_dir, path, limit)
+    return await supervise.in_thread(_list_dir, NamedPath(path, name), limit)
 
 
-async def print_dir_tree(path: Path, *, depth: int = 3, limit: int = 500) -> TreeView:
+async def print_dir_tree(path: Path, *, name: str = "", depth: int = 3, limit: int = 500) -> TreeView:
     """The tree below a directory, `depth` levels deep; when `limit` entries do not suffice, deeper levels give way first.
 
+    `name` is what messages call it.
+
     Raises:
         FileError: missing, no directory, or not readable.
     """
-    return await supervise.in_thread(_print_dir_tree, path, depth, limit)
+    return await supervise.in_thread(_print_dir_tree, NamedPath(path, name), depth, limit)
 
 
-def _list_dir(path: Path, limit: int) -> DirectoryListing:
-    scanned = _Scan(str(path), _rules(path))
+def _list_dir(path: NamedPath, limit: int) -> DirectoryListing:
+    scanned = _Scan(path, _rules(path))
     entries = [_entry(entry) for entry in scanned.shown[:limit]]
     notes = scanned.notes()
     if len(scanned.shown) > limit:
         more = f"{len(scanned.shown) - limit}{' or more' if scanned.cut else ''}"
         notes.append(f"{more} further entries are left out: search, or list a directory below")
-    return DirectoryListing(path, tuple(entries), tuple(notes))
+    return DirectoryListing(path.path, tuple(entries), tuple(notes))
 
 
 class _Scan:
     """The entries of one directory, in order, and what of it is not to be shown."""
 
-    def __init__(self, path: str, rules: IgnoreRules) -> None:
+    def __init__(self, path: NamedPath, rules: IgnoreRules) -> None:
         self.cut = False
         found: list[os.DirEntry[str]] = []
         self.ignored: list[str] = []
         try:
-            with os.scandir(path) as entries:
+            with os.scandir(path.path) as entries:
                 for count, entry in enumerate(entries):
                     self.cut = count >= _SCANNED
                     if self.cut:
@@ -92,7 +95,7 @@ class _Scan:
                     else:
                         found.append(entry)
         except OSError as error:
-            raise explain(error, Path(path), "list") from error
+            raise explain(error, path, "list") from error
         self.shown = sorted(found, key=lambda entry: (not entry.is_dir(follow_symlinks=False), entry.name))
 
     def notes(self) -> list[str]:
@@ -103,13 +106,13 @@ class _Scan:
         return [f"ignored by the repository's rules and not listed: {names}{more}"]
 
 
-def _rules(path: Path) -> IgnoreRules:
+def _rules(named: NamedPath) -> IgnoreRules:
     """The ignore rules for looking at a directory; none where it is itself ignored, since it was asked for by name."""
+    path = named.path
     if not path.is_dir():
         kind = kind_of(path.lstat().st_mode) if os.path.lexists(path) else ""
-        raise FileError(
-            f"cannot list {path}: it is a {kind}, not a directory" if kind else f"cannot list {path}: there is no such directory"
-        )
+        wrong = f"it is a {kind}, not a directory" if kind else f"there is no such directory{similar(named)}"
+        raise FileError(f"cannot list {named}: {wrong}")
     if path.name == ".git" or ".git" in path.parts:
         return IgnoreRules(())
     in_repository = any(os.path.lexists(place / ".git") for place in path.parents)
@@ -141,10 +144,11 @@ def _entry(entry: os.DirEntry[str]) -> DirectoryEntry:
     return DirectoryEntry(entry.name, kind, status.st_size if kind == "file" else None, target)
 
 
-def _print_dir_tree(path: Path, depth: int, limit: int) -> TreeView:
+def _print_dir_tree(path: NamedPath, depth: int, limit: int) -> TreeView:
     if depth < 1:
         raise FileError(f"cannot show the tree of {path} to depth {depth}: it counts from 1")
-    root = _Branch(_Scan(str(path), _rules(path)), _rules(path))
+    rules = _rules(path)
+    root = _Branch(_Scan(path, rules), rules)
     notes = root.scan.notes()
     room = limit - len(root.scan.shown)
     level = [root]
@@ -164,7 +168,7 @@ def _print_dir_tree(path: Path, depth: int, limit: int) -> TreeView:
     closed = sum(branch.closed for branch in _all_branches(root))
     if closed:
         notes.append(f"directories marked … are not opened ({closed}): show their tree separately or list them")
-    return TreeView(path, "\n".join(lines), tuple(notes))
+    return TreeView(path.path, "\n".join(lines), tuple(notes))
 
 
 class _Branch:
@@ -183,7 +187,7 @@ class _Branch:
                 continue
             try:
                 rules = self.rules.entering(entry.path)
-                scan = _Scan(entry.path, rules)
+                scan = _Scan(NamedPath(Path(entry.path)), rules)
             except FileError:
                 continue
             if len(scan.shown) <= room:

@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Final
 
 from yagent.tools.spec import CallContext, Scope
+from yagent.workspace.actions import Decision, ReadPath
 from yagent.workspace.guard import Location
 
 WORKSPACE: Final = "."  # as a path of a call
@@ -21,6 +22,12 @@ def label(path: Path, scope: Scope) -> str:
         if path.is_relative_to(root):
             return str(path.relative_to(root))
     return str(path)
+
+
+def may_look(call: CallContext, *paths: str) -> bool:
+    """Whether the agent may read these paths without asking, so that an answer may say what is there."""
+    looks = [ReadPath(path) for path in paths]
+    return call.scope.permissions.judge("read_file", looks).decision is Decision.ALLOW
 
 
 def remarks(notes: Iterable[str]) -> list[str]:

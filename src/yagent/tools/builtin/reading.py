@@ -9,7 +9,7 @@ from yagent.tools.parameters import Describe
 from yagent.tools.spec import AnySpec, CallContext, Effect, Output, Spec
 from yagent.workspace import files, tree
 from yagent.workspace.actions import ReadPath
-from yagent.workspace.files import FileSlice
+from yagent.workspace.files import FileSlice, Wanted
 from yagent.workspace.reading import ascii_name, size_text
 from yagent.workspace.tree import DirectoryEntry
 
@@ -27,12 +27,20 @@ class ReadFile:
     end_line: Annotated[int | None, Describe("Last line.", minimum=1)] = None
 
     @property
-    def count(self) -> int | None:
-        """How many lines are wanted, None for as many as there may be."""
+    def wanted(self) -> Wanted:
+        """The lines that are meant: the smaller of two ways to say how many wins."""
         if self.end_line is None:
-            return self.max_lines
+            return Wanted(self.start_line, self.max_lines, ANSWER_BYTES)
         within = max(1, self.end_line - (self.start_line or 1) + 1)
-        return within if self.max_lines is None else min(within, self.max_lines)
+        return Wanted(self.start_line, within if self.max_lines is None else min(within, self.max_lines), ANSWER_BYTES)
+
+    @property
+    def conflict(self) -> str:
+        """Which of two limits was not followed, "" when at most one was given."""
+        if self.end_line is None or self.max_lines is None or self.wanted.first + self.max_lines - 1 == self.end_line:
+            return ""
+        followed = "max_lines" if self.wanted.lines == self.max_lines else "end_line"
+        return f"max_lines and end_line do not agree; the smaller was taken: {followed}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,8 +67,9 @@ def _read_file() -> Spec[ReadFile]:
 
     async def execute(parameters: ReadFile, call: CallContext) -> Output:
         place = locate(parameters.path, call).resolved
-        read = await files.read_text(place, start_line=parameters.start_line, max_lines=parameters.count, ledger=call.scope.ledger)
-        return _shown(read, label(place, call.scope))
+        name = label(place, call.scope)
+        read = await files.read_text(place, parameters.wanted, name=name, ledger=call.scope.ledger)
+        return _shown(read, name, parameters.conflict)
 
     def actions(parameters: ReadFile) -> tuple[ReadPath, ...]:
         return (ReadPath(parameters.path),)
@@ -71,7 +80,7 @@ def _read_file() -> Spec[ReadFile]:
 def _list_dir() -> Spec[ListDirectory]:
     async def execute(parameters: ListDirectory, call: CallContext) -> Output:
         place = locate(parameters.path, call).resolved
-        listing = await tree.list_dir(place)
+        listing = await tree.list_dir(place, name=label(place, call.scope))
         lines = [_entry(entry) for entry in listing.entries] or [f"[{label(place, call.scope)} is empty]"]
         return Output("\n".join([*lines, *remarks(listing.notes)]), summary=f"{len(listing.entries)} entries")
 
@@ -84,7 +93,7 @@ def _list_dir() -> Spec[ListDirectory]:
 def _print_dir_tree() -> Spec[PrintTree]:
     async def execute(parameters: PrintTree, call: CallContext) -> Output:
         place = locate(parameters.path, call).resolved
-        view = await tree.print_dir_tree(place, depth=parameters.depth)
+        view = await tree.print_dir_tree(place, name=label(place, call.scope), depth=parameters.depth)
         text = view.text or f"[{label(place, call.scope)} is empty]"
         return Output("\n".join([text, *remarks(view.notes)]), summary=f"{len(view.text.splitlines())} entries")
 
@@ -104,31 +113,19 @@ def _entry(entry: DirectoryEntry) -> str:
     return f"{name} -> {ascii_name(entry.target)}" if entry.target is not None else f"{name} ({entry.kind})"
 
 
-def _shown(read: FileSlice, name: str) -> Output:
+def _shown(read: FileSlice, name: str, conflict: str) -> Output:
     """Numbered lines as far as they fit, then in brackets what is worth knowing: where it stops, and remarks."""
     if not read.lines:
         return Output(f"[{name} is empty]", summary="empty", paths=(name,))
-    numbered = _fitting([f"{number}\t{line}" for number, line in enumerate(read.lines, read.first_line)])
-    last = read.first_line + len(numbered) - 1
-    total = read.last_line if read.truncated is None else read.total_lines
-    said = [*read.warnings]
-    if last != total:
-        of = "" if total is None else f" of {total}"
-        following = json.dumps({"path": name, "start_line": last + 1}, ensure_ascii=False)
-        cut = f" (cut at {ANSWER_BYTES // 1000} kB)" if len(numbered) < len(read.lines) else ""
-        said.append(f"lines {read.first_line} to {last}{of} shown{cut}; to read on: read_file {following}")
+    numbered = [f"{number}\t{line}" for number, line in enumerate(read.lines, read.first_line)]
+    said = [*read.warnings, *([conflict] if conflict else [])]
+    if read.truncated is not None:
+        of = "" if read.total_lines is None else f" of {read.total_lines}"
+        following = json.dumps({"path": name, "start_line": read.last_line + 1}, ensure_ascii=False)
+        cut = f" (cut at {ANSWER_BYTES // 1000} kB)" if read.cut else ""
+        said.append(f"lines {read.first_line} to {read.last_line}{of} shown{cut}; to read on: read_file {following}")
     elif read.first_line > 1:
-        said.append(f"end of file at line {last}")
+        said.append(f"end of file at line {read.last_line}")
     if read.newline in ("crlf", "cr", "mixed"):
         said.append(f"line endings: {read.newline}; edits keep them, write plain newlines")
     return Output("\n".join([*numbered, *remarks(said)]), summary=f"{len(numbered)} lines", paths=(name,))
-
-
-def _fitting(lines: list[str]) -> list[str]:
-    """As many lines from the start as fit, at least one."""
-    room = ANSWER_BYTES
-    for count, line in enumerate(lines):
-        room -= len(line.encode(errors="replace")) + 1
-        if room < 0 and count:
-            return lines[:count]
-    return lines

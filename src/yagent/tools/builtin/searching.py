@@ -49,6 +49,7 @@ def search_by_regex(searcher: Searcher) -> Spec[SearchByRegex]:
             include_ignored=parameters.include_ignored,
             fixed_text=parameters.fixed_text,
             context_lines=parameters.context_lines,
+            name=label(root.resolved, call.scope),
             named=root.resolved != locate(WORKSPACE, call).resolved,
         )
         base = root.resolved if root.is_directory else root.resolved.parent

@@ -1,14 +1,18 @@
 """Changing files. Each change is one atomic step; answers show what changed."""
 
-from typing import Annotated, Final
+from collections.abc import Callable
+from pathlib import Path
+from typing import Annotated, Final, TypeVar
 
 from yagent.records import dataclass
-from yagent.tools.builtin.places import label, locate, remarks
+from yagent.tools.builtin.places import label, locate, may_look, remarks
 from yagent.tools.parameters import Describe
-from yagent.tools.spec import AnySpec, CallContext, Effect, Output, Spec
+from yagent.tools.spec import AnySpec, CallContext, Effect, Execute, Output, Precheck, Spec
 from yagent.workspace import editing, files
 from yagent.workspace.actions import EditPath
 from yagent.workspace.files import WriteResult
+
+P = TypeVar("P")
 
 _PRIORITY: Final = 30
 _PATH: Final = Describe("Path, relative to the workspace.")
@@ -54,6 +58,11 @@ class SearchReplace:
     path: Annotated[str, _PATH]
     edits: Annotated[tuple[EditParameter, ...], Describe("Edits, applied in order.", minimum=1)]
 
+    @property
+    def meant(self) -> tuple[editing.Edit, ...]:
+        """The edits as the workspace takes them."""
+        return tuple(editing.Edit(each.search, each.replace, each.all) for each in self.edits)
+
 
 def writing() -> tuple[AnySpec, ...]:
     """The four tools that change files."""
@@ -62,53 +71,91 @@ def writing() -> tuple[AnySpec, ...]:
 
 def _create_file() -> Spec[CreateFile]:
     async def execute(parameters: CreateFile, call: CallContext) -> Output:
-        place = locate(parameters.path, call).resolved
-        written = await files.create(place, parameters.content, overwrite=parameters.overwrite, ledger=call.scope.ledger)
+        place, name = _place(parameters.path, call)
+        ledger = call.scope.ledger
+        written = await files.create(place, parameters.content, name=name, overwrite=parameters.overwrite, ledger=ledger)
         return _written("Created" if written.created else "Replaced", written, call)
+
+    async def precheck(parameters: CreateFile, call: CallContext) -> None:
+        if may_look(call, parameters.path):
+            place, name = _place(parameters.path, call)
+            await files.check_create(place, name=name, overwrite=parameters.overwrite, ledger=call.scope.ledger)
 
     def actions(parameters: CreateFile) -> tuple[EditPath, ...]:
         return (EditPath(parameters.path, "edit" if parameters.overwrite else "create"),)
 
-    return Spec("create_file", Effect.FS_WRITE, CreateFile, execute, actions=actions, mutates=True, priority=_PRIORITY)
+    return _changing("create_file", CreateFile, execute, precheck, actions)
 
 
 def _search_replace_in_file() -> Spec[SearchReplace]:
     async def execute(parameters: SearchReplace, call: CallContext) -> Output:
-        edits = [editing.Edit(each.search, each.replace, each.all) for each in parameters.edits]
-        written = await editing.edit(locate(parameters.path, call).resolved, edits, ledger=call.scope.ledger)
+        place, name = _place(parameters.path, call)
+        written = await editing.edit(place, parameters.meant, name=name, ledger=call.scope.ledger)
         return _written("Changed", written, call)
+
+    async def precheck(parameters: SearchReplace, call: CallContext) -> None:
+        if may_look(call, parameters.path):
+            place, name = _place(parameters.path, call)
+            await editing.check_edit(place, parameters.meant, name=name, ledger=call.scope.ledger)
 
     def actions(parameters: SearchReplace) -> tuple[EditPath, ...]:
         return (EditPath(parameters.path, "edit"),)
 
-    return Spec("search_replace_in_file", Effect.FS_WRITE, SearchReplace, execute, actions=actions, mutates=True, priority=_PRIORITY)
+    return _changing("search_replace_in_file", SearchReplace, execute, precheck, actions)
 
 
 def _delete_file() -> Spec[DeleteFile]:
     async def execute(parameters: DeleteFile, call: CallContext) -> Output:
-        place = locate(parameters.path, call, follow_last=False).resolved
-        await files.delete(place, ledger=call.scope.ledger)
-        name = label(place, call.scope)
+        place, name = _place(parameters.path, call, follow_last=False)
+        await files.delete(place, name=name, ledger=call.scope.ledger)
         return Output(f"Deleted {name}.", summary="deleted", paths=(name,), changed=(name,))
+
+    async def precheck(parameters: DeleteFile, call: CallContext) -> None:
+        if may_look(call, parameters.path):
+            place, name = _place(parameters.path, call, follow_last=False)
+            await files.check_delete(place, name=name)
 
     def actions(parameters: DeleteFile) -> tuple[EditPath, ...]:
         return (EditPath(parameters.path, "delete"),)
 
-    return Spec("delete_file", Effect.FS_WRITE, DeleteFile, execute, actions=actions, mutates=True, priority=_PRIORITY)
+    return _changing("delete_file", DeleteFile, execute, precheck, actions)
 
 
 def _rename_file() -> Spec[RenameFile]:
     async def execute(parameters: RenameFile, call: CallContext) -> Output:
-        source = locate(parameters.source, call, follow_last=False).resolved
-        target = locate(parameters.target, call, follow_last=False).resolved
-        await files.rename(source, target, ledger=call.scope.ledger)
-        names = (label(source, call.scope), label(target, call.scope))
+        (source, target), names = _both(parameters, call)
+        await files.rename(source, target, names=names, ledger=call.scope.ledger)
         return Output(f"Renamed {names[0]} to {names[1]}.", summary="renamed", paths=names, changed=names)
+
+    async def precheck(parameters: RenameFile, call: CallContext) -> None:
+        if may_look(call, parameters.source, parameters.target):
+            (source, target), names = _both(parameters, call)
+            await files.check_rename(source, target, names=names)
 
     def actions(parameters: RenameFile) -> tuple[EditPath, ...]:
         return (EditPath(parameters.source, "rename"), EditPath(parameters.target, "create"))
 
-    return Spec("rename_file", Effect.FS_WRITE, RenameFile, execute, actions=actions, mutates=True, priority=_PRIORITY)
+    return _changing("rename_file", RenameFile, execute, precheck, actions)
+
+
+def _changing(
+    name: str, parameters: type[P], execute: Execute[P], precheck: Precheck[P], actions: Callable[[P], tuple[EditPath, ...]]
+) -> Spec[P]:
+    """What the four tools have in common."""
+    return Spec(name, Effect.FS_WRITE, parameters, execute, actions=actions, precheck=precheck, mutates=True, priority=_PRIORITY)
+
+
+def _place(path: str, call: CallContext, *, follow_last: bool = True) -> tuple[Path, str]:
+    """Where a path leads, and what it is called in answers."""
+    place = locate(path, call, follow_last=follow_last).resolved
+    return place, label(place, call.scope)
+
+
+def _both(parameters: RenameFile, call: CallContext) -> tuple[tuple[Path, Path], tuple[str, str]]:
+    """The places of a renaming, and what they are called in answers."""
+    source, source_name = _place(parameters.source, call, follow_last=False)
+    target, target_name = _place(parameters.target, call, follow_last=False)
+    return (source, target), (source_name, target_name)
 
 
 def _written(verb: str, written: WriteResult, call: CallContext) -> Output:

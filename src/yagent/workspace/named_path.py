@@ -1,0 +1,24 @@
+"""A path together with the name by which its reader knows it."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from yagent.records import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class NamedPath:
+    """An absolute path for the system, and what messages call it (relative to the workspace, say); as text it is that name."""
+
+    path: Path
+    name: str = ""
+
+    def __str__(self) -> str:
+        return self.name or str(self.path)
+
+    @property
+    def directory(self) -> str:
+        """What messages call the directory it is in."""
+        return os.path.dirname(str(self)) or "."

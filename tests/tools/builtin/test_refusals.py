@@ -1,0 +1,107 @@
+"""Calls that cannot succeed: refused before anybody is asked, in words that name the next call, by names relative to the workspace."""
+
+from pathlib import Path
+
+import pytest
+
+from tests.support.virtual_time import VirtualClock
+from tests.tools.scopes import YES, Desk
+from yagent.workspace.permissions import Mode
+
+TEXT = "".join(f"line {number}\n" for number in range(1, 14))
+
+
+@pytest.fixture
+def asking(workspace: Path, clock: VirtualClock, isolated_home: Path) -> Desk:
+    """The Coding agent where every change is asked about, and granted."""
+    desk = Desk(workspace, clock, mode=Mode.ASK, home=isolated_home)
+    desk.person.usually = YES
+    (workspace / "docs").mkdir()
+    (workspace / "docs" / "guide.md").write_text(TEXT)
+    (workspace / "taken.txt").touch()
+    return desk
+
+
+IMPOSSIBLE = [
+    ("delete_file", {"path": "docs"}),
+    ("delete_file", {"path": "docs/missing.md"}),
+    ("create_file", {"path": "docs/guide.md", "content": "x"}),
+    ("create_file", {"path": "docs/guide.md", "content": "x", "overwrite": True}),
+    ("create_file", {"path": "docs", "content": "x", "overwrite": True}),
+    ("rename_file", {"source": "docs/missing.md", "target": "new"}),
+    ("rename_file", {"source": "docs/guide.md", "target": "taken.txt"}),
+    ("search_replace_in_file", {"path": "docs/missing.md", "edits": [{"search": "a", "replace": "b"}]}),
+    ("search_replace_in_file", {"path": "docs/guide.md", "edits": [{"search": "line", "replace": "b"}]}),
+]
+
+
+@pytest.mark.parametrize(("name", "arguments"), IMPOSSIBLE)
+async def test_what_cannot_succeed_is_refused_without_asking_and_by_relative_names(
+    asking: Desk, workspace: Path, name: str, arguments: dict[str, object]
+) -> None:
+    output = await asking.make(name, **arguments)
+    assert output.is_error
+    assert asking.person.asked == []
+    assert asking.denials == []
+    assert str(workspace) not in output.text
+    asking.permissions.set_mode(Mode.YOLO)
+    assert (await asking.make(name, **arguments)).text == output.text
+
+
+async def test_what_can_succeed_is_asked_about(asking: Desk, workspace: Path) -> None:
+    output = await asking.make("search_replace_in_file", path="docs/guide.md", edits=[{"search": "line 3\n", "replace": "3\n"}])
+    assert not output.is_error
+    assert len(asking.person.asked) == 1
+
+
+async def test_nothing_is_told_of_files_that_may_not_be_read(asking: Desk, isolated_home: Path, tmp_path: Path) -> None:
+    secret = isolated_home / ".ssh" / "id_rsa"
+    secret.parent.mkdir()
+    secret.write_text("the key\n")
+    outside = tmp_path / "outside.txt"
+    outside.write_text("of no concern\n")
+    for path in (secret, outside, tmp_path / "missing"):
+        asking.person.usually = YES.__class__(granted=False)
+        for name, arguments in (
+            ("search_replace_in_file", {"edits": [{"search": "the kez", "replace": "x"}]}),
+            ("create_file", {"content": "x"}),
+            ("delete_file", {}),
+        ):
+            text = (await asking.make(name, path=str(path), **arguments)).text
+            assert "refused by the rules" in text or "The user declined" in text
+
+
+@pytest.mark.parametrize("name", ["read_file", "list_dir", "print_dir_tree", "search_by_regex"])
+async def test_missing_places_are_named_relative_to_the_workspace(asking: Desk, workspace: Path, name: str) -> None:
+    pattern = {"pattern": "x"} if name == "search_by_regex" else {}
+    for path in ("docs/giude.md", "dosc/guide.md"):
+        output = await asking.make(name, path=path, **pattern)
+        assert output.is_error
+        assert path in output.text
+        assert str(workspace) not in output.text
+    assert "guide.md" in (await asking.make("read_file", path="docs/giude.md")).text
+
+
+async def test_a_file_is_replaced_whole_only_after_all_of_it_was_shown(asking: Desk, workspace: Path) -> None:
+    await asking.make("read_file", path="docs/guide.md", max_lines=1)
+    output = await asking.make("create_file", path="docs/guide.md", content="x\n", overwrite=True)
+    assert 'read_file {"path": "docs/guide.md", "start_line": 2, "end_line": 13}' in output.text
+    assert "overwrite=true" in output.text
+    assert "search_replace_in_file" in output.text
+    await asking.make("read_file", path="docs/guide.md", start_line=2, end_line=13)
+    assert not (await asking.make("create_file", path="docs/guide.md", content="x\n", overwrite=True)).is_error
+
+
+async def test_what_an_answer_had_no_room_for_does_not_count_as_shown(asking: Desk, workspace: Path) -> None:
+    (workspace / "wide.txt").write_text(("x" * 999 + "\n") * 100)
+    assert "(cut at 28 kB)" in (await asking.make("read_file", path="wide.txt")).text
+    output = await asking.make("create_file", path="wide.txt", content="x\n", overwrite=True)
+    assert '"start_line": 28, "end_line": 100' in output.text
+
+
+async def test_two_limits_that_do_not_agree_are_settled_in_a_note(asking: Desk) -> None:
+    shorter = await asking.make("read_file", path="docs/guide.md", start_line=2, max_lines=3, end_line=10)
+    assert [line.partition("\t")[0] for line in shorter.text.splitlines()[:3]] == ["2", "3", "4"]
+    assert "[max_lines and end_line do not agree; the smaller was taken: max_lines]" in shorter.text
+    assert "smaller was taken: end_line" in (await asking.make("read_file", path="docs/guide.md", max_lines=9, end_line=3)).text
+    assert "do not agree" not in (await asking.make("read_file", path="docs/guide.md", start_line=2, max_lines=3, end_line=4)).text
