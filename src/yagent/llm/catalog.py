@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from yagent.llm.transport.routes import is_loopback
+from yagent.patterns import pattern
 from yagent.records import dataclass
 
 if TYPE_CHECKING:
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
 
 _TABLE = Path(__file__).with_name("catalogue.json")
 _PRICES = ("input", "output", "cached", "cache_written")
-_DATED = re.compile(r"[-@](20\d{6}|20\d\d-\d\d-\d\d|latest)$")
+_DATED = pattern(r"[-@](20\d{6}|20\d\d-\d\d-\d\d|latest)$")
 _Row: TypeAlias = list[Any]
 
 

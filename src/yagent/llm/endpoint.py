@@ -1,14 +1,14 @@
 """Where a model lives: an address, a key that goes there and nowhere else, and headers of the user's."""
 
-import re
 from collections.abc import Callable, Mapping
 from dataclasses import field
 from urllib.parse import urlsplit, urlunsplit
 
+from yagent.patterns import pattern
 from yagent.records import dataclass
 
 _CALLS = ("/chat/completions", "/completions", "/responses", "/messages/count_tokens", "/messages", "/models")
-_VERSION = re.compile(r"/v\d+[a-z\d]*$")
+_VERSION = pattern(r"/v\d+[a-z\d]*$")
 
 
 def _no_key() -> str:

@@ -1,15 +1,15 @@
 """Find a prompt file and fill it. `{{name}}` is a variable; any other brace is text. A variable too many or too few is an error."""
 
-import re
 from collections.abc import Mapping
 from pathlib import Path, PurePosixPath
 from typing import Final
 
 from yagent.errors import YagentError
+from yagent.patterns import pattern
 
 _PACKAGE: Final = Path(__file__).resolve().parent.parent
 _PLACES: Final = (_PACKAGE / "data", _PACKAGE.parent.parent)
-_VARIABLE: Final = re.compile(r"\{\{([a-z][a-z0-9_]*)\}\}")
+_VARIABLE: Final = pattern(r"\{\{([a-z][a-z0-9_]*)\}\}")
 
 
 class PromptError(YagentError):

@@ -6,8 +6,9 @@ Letters of all scripts and emoji pass unchanged.
 
 from __future__ import annotations
 
-import re
 import unicodedata
+
+from yagent.patterns import pattern
 
 _INVISIBLE = frozenset(
     "\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b\u180c\u180d\u180e\u180f\u3164\uffa0\u200b\u200e\u200f\u2060\u2061\u2062\u2063\u2064"
@@ -16,8 +17,8 @@ _INVISIBLE = frozenset(
 _BLANK_LOOKALIKES = frozenset("\u00a0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a\u202f\u205f\u2800")
 _JOINERS = frozenset("\u200c\u200d")
 _TAGS = range(0xE0000, 0xE0080)
-_EMOJI_MADE_OF_TAGS = re.compile("\U0001f3f4[\U000e0020-\U000e007e]+\U000e007f")
-_WORD = re.compile(r"://[^\s/]+|[^\W\d_]+")
+_EMOJI_MADE_OF_TAGS = pattern("\U0001f3f4[\U000e0020-\U000e007e]+\U000e007f")
+_WORD = pattern(r"://[^\s/]+|[^\W\d_]+")
 """A host as a whole, or a run of letters."""
 
 _LATIN_LOOKALIKES = ("CYRILLIC", "GREEK", "ARMENIAN", "CHEROKEE")

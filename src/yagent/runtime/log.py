@@ -15,6 +15,7 @@ import traceback
 from collections.abc import Iterable
 from pathlib import Path
 
+from yagent.patterns import pattern
 from yagent.runtime.atomic import make_private_directory, write_bytes
 from yagent.runtime.clock import Clock
 
@@ -33,12 +34,12 @@ FILES_BY_LOGGER = (
 
 SECRET_SHAPES = (
     # what a text must hold in lower case to be worth a search, then what is kept and what is hidden
-    ("author", re.compile(r"(?i)(\b(?:proxy-)?authorization[\"']?\s*[:=]\s*[\"']?(?:(?:bearer|basic|token)\s+)?)([^\s\"',;]+)")),
-    ("bearer", re.compile(r"(?i)(\bbearer\s+)([A-Za-z0-9._~+/=-]{6,})")),
-    ("key", re.compile(r"(?i)(api[-_]?key[\"']?\s*[:=]\s*[\"']?)([^\s\"',;&]+)")),
-    ("=", re.compile(r"(?i)([?&](?:key|token|access_token|api_key)=)([^\s&\"']+)")),
-    ("://", re.compile(r"(\w://[^\s/:@]*:)([^\s/@]+)(?=@)")),
-    ("k-", re.compile(r"()((?<![A-Za-z0-9])(?:sk|pk|rk)-[A-Za-z0-9_-]{8,})")),
+    ("author", pattern(r"(?i)(\b(?:proxy-)?authorization[\"']?\s*[:=]\s*[\"']?(?:(?:bearer|basic|token)\s+)?)([^\s\"',;]+)")),
+    ("bearer", pattern(r"(?i)(\bbearer\s+)([A-Za-z0-9._~+/=-]{6,})")),
+    ("key", pattern(r"(?i)(api[-_]?key[\"']?\s*[:=]\s*[\"']?)([^\s\"',;&]+)")),
+    ("=", pattern(r"(?i)([?&](?:key|token|access_token|api_key)=)([^\s&\"']+)")),
+    ("://", pattern(r"(\w://[^\s/:@]*:)([^\s/@]+)(?=@)")),
+    ("k-", pattern(r"()((?<![A-Za-z0-9])(?:sk|pk|rk)-[A-Za-z0-9_-]{8,})")),
 )
 
 

@@ -18,18 +18,19 @@ import re
 from collections.abc import Iterator
 from typing import Literal, TypeAlias
 
+from yagent.patterns import pattern
 from yagent.records import dataclass
 
 PlanState: TypeAlias = Literal["done", "current", "pending"]
 
 # Lines are stripped before they are matched, and no two neighbours in a pattern can take the same characters: time is linear in the text.
-_OPEN = re.compile(r"(?<!`)<thought>", re.IGNORECASE)  # in backquotes it is talked about, not used
-_CLOSE = re.compile(r"</thought>", re.IGNORECASE)
-_KEY = re.compile(r"([-*]\s+|\*\*)?(current goal|plan update|reasoning|goal|step|reason|plan)\**\s*[:：]\**(.*)", re.IGNORECASE | re.DOTALL)
+_OPEN = pattern(r"(?<!`)<thought>", re.IGNORECASE)  # in backquotes it is talked about, not used
+_CLOSE = pattern(r"</thought>", re.IGNORECASE)
+_KEY = pattern(r"([-*]\s+|\*\*)?(current goal|plan update|reasoning|goal|step|reason|plan)\**\s*[:：]\**(.*)", re.IGNORECASE | re.DOTALL)
 _ALIASES = {"current goal": "goal", "reasoning": "reason", "plan update": "plan"}
 _BULLET = r"(?:[-*+]|\d{1,4}[.)])"
-_ITEM = re.compile(rf"{_BULLET}?\s*\[([ xX✓✔>~-]?)\](.*)", re.DOTALL)
-_PLAIN_ITEM = re.compile(rf"{_BULLET}\s+(.*)", re.DOTALL)
+_ITEM = pattern(rf"{_BULLET}?\s*\[([ xX✓✔>~-]?)\](.*)", re.DOTALL)
+_PLAIN_ITEM = pattern(rf"{_BULLET}\s+(.*)", re.DOTALL)
 _STATES: dict[str, PlanState] = {"x": "done", "X": "done", "✓": "done", "✔": "done", ">": "current", "~": "current"}
 
 

@@ -6,15 +6,16 @@ import re
 from collections.abc import Mapping
 from pathlib import Path
 
+from yagent.patterns import pattern
 from yagent.records import dataclass
 
-_SECRET_NAME = re.compile(
+_SECRET_NAME = pattern(
     r"(?:^|_)(?:API_?KEYS?|ACCESS_?KEY(?:_ID)?|SECRETS?|SECRET_?KEY|PRIVATE_?KEY|TOKENS?|PASSW(?:OR)?D|PASSPHRASE|PASS|PWD|CREDENTIALS?|PAT)(?:_|$)"
     r"|(?:APIKEY|TOKEN|SECRET|PASSWORD)$",
     re.IGNORECASE,
 )
 _NOT_SECRET = frozenset({"PWD", "OLDPWD", "SSH_AUTH_SOCK", "GPG_AGENT_INFO", "XAUTHORITY", "TOKENIZERS_PARALLELISM", "SECRETS_DIR"})
-_SECRET_VALUE = re.compile(
+_SECRET_VALUE = pattern(
     r"(?:sk-|sk_live_|ghp_|gho_|ghs_|ghu_|github_pat_|glpat-|xox[abprs]-|AKIA|ASIA|AIza|hf_|npm_|pypi-)[A-Za-z0-9_\-]{12,}"
     r"|-----BEGIN [A-Z ]*PRIVATE KEY-----"
 )

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import re
 
-_ADDRESS = re.compile(
+from yagent.patterns import pattern
+
+_ADDRESS = pattern(
     r"(?:https?://)?(?:localhost|127\.[0-9]{1,3}\.[0-9]{1,3}\.[0-9]{1,3}|\[::1\])(?::[0-9]{1,5})?(?:[/?#].*)?", re.IGNORECASE
 )
 

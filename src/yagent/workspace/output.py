@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import io
-import re
 from collections import deque
 from pathlib import Path
 
-_CONTROL = re.compile(
+from yagent.patterns import pattern
+
+_CONTROL = pattern(
     r"\x1b\[[0-?]*[ -/]*[@-~]"  # colours, cursor movements
     r"|\x1b\][^\x07\x1b]*(?:\x07|\x1b\\)"  # titles, links
     r"|\x1b[ -/]*[0-~]"

@@ -7,13 +7,13 @@ unicode form folded, since one file system or another takes `.GIT/Hooks` for `.g
 
 from __future__ import annotations
 
-import re
 import unicodedata
 from collections.abc import Iterable
 from functools import cached_property
 from pathlib import Path
 from typing import Literal
 
+from yagent.patterns import pattern
 from yagent.records import dataclass
 from yagent.workspace.guard import Guard, Location
 
@@ -125,8 +125,8 @@ PUBLISHED = (".github/workflows", ".github/actions", ".gitlab-ci.yml", ".circlec
 OWN_SECRETS = "yagent's own configuration and keys"
 GIT_DIRECTORY = "the git directory, where hooks and configuration start programs"
 
-_OTHER_PROCESS = re.compile(r"/proc/(\d+|self|thread-self)(/|$)")
-_IGNORED_BY_SOME = re.compile("[\u200c-\u200f\u202a-\u202e\u206a-\u206f\ufeff]")
+_OTHER_PROCESS = pattern(r"/proc/(\d+|self|thread-self)(/|$)")
+_IGNORED_BY_SOME = pattern("[\u200c-\u200f\u202a-\u202e\u206a-\u206f\ufeff]")
 
 
 @dataclass(frozen=True, slots=True)

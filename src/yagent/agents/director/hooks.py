@@ -1,17 +1,17 @@
 """The delegation reminder: when the Director answers in words although there is work to hand out (F-08…F-10 as ruled)."""
 
-import re
 from collections.abc import Callable, Iterator
 from typing import Literal, TypeAlias
 
 from yagent.agents.loop.hooks import Reply
+from yagent.patterns import pattern
 
 ReminderPolicy: TypeAlias = Literal["auto", "always", "never"]
 MAX_NON_DELEGATION_PROMPTS = 3
 FENCE_LINES = 5
 
-_MARK = re.compile(r"[ \t]*(`{3,}|~{3,})(.*)")
-_PATH = re.compile(r"[\w./\\-]+")
+_MARK = pattern(r"[ \t]*(`{3,}|~{3,})(.*)")
+_PATH = pattern(r"[\w./\\-]+")
 
 
 class DelegationReminder:

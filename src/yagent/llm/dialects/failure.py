@@ -8,13 +8,14 @@ from typing import Any
 from yagent.llm import json_text
 from yagent.llm.dialects.port import RejectedRequest, Rejection
 from yagent.llm.engine import ContextTooLong, ModelConfigurationError, ModelError, ModelGaveUp, RateLimited, TransientModelError
+from yagent.patterns import pattern
 from yagent.records import dataclass
 
 DETAIL_LIMIT = 600  # characters of the provider's own text
 _DEPTH = 6
 
 _OVERFLOW_CODES = {"context_length_exceeded", "request_too_large", "model_context_window_exceeded", "exceed_context_size_error"}
-_OVERFLOW = re.compile(
+_OVERFLOW = pattern(
     r"maximum context length|prompt is too long|exceeds? the (model'?s )?(available )?(context|maximum context)"
     r"|context (length|window|size)[^.]{0,40}exceed"
     r"|exceed[^.]{0,60}context (length|window|size|limit)|input (is )?too long|input token count[^.]{0,60}exceeds|too many (input )?tokens"
@@ -23,7 +24,7 @@ _OVERFLOW = re.compile(
 )
 _QUOTA_CODES = {"insufficient_quota", "billing_hard_limit_reached", "billing_not_active", "insufficient_balance", "billing_error"}
 _QUOTA_CODES |= {"arrearage", "1113"}  # Alibaba, Zhipu
-_QUOTA = re.compile(
+_QUOTA = pattern(
     r"insufficient (account )?(balance|credit|quota|funds)|credit balance is too low|exceeded your current quota|out of credits",
     re.IGNORECASE,
 )
@@ -31,10 +32,10 @@ _RATE_CODES = {"rate_limit", "rate_limit_error", "rate_limit_exceeded", "overloa
 _RATE_CODES |= {"resource_exhausted"}  # Google
 _KEY_CODES = {"authentication_error", "permission_error", "invalid_api_key", "not_found_error", "model_not_found", "permission_denied"}
 _FILTER_CODES = {"content_filter", "content_policy_violation", "data_inspection_failed", "invalid_prompt"}
-_FILTER = re.compile(r"content management policy|content.?filter|inappropriate content|flagged by moderation", re.IGNORECASE)
+_FILTER = pattern(r"content management policy|content.?filter|inappropriate content|flagged by moderation", re.IGNORECASE)
 _BAD_REQUEST_CODES = {"invalid_request_error", "unsupported_parameter", "unsupported_value", "unknown_parameter", "invalid_argument"}
-_KEY = re.compile(r"\b(?:sk|pk|rk|key|tok|gsk|xai)[-_][A-Za-z0-9_\-*.]{6,}|\bAIza[\w-]{10,}|(?<=[Bb]earer )\S+")
-_WAIT_FOR = re.compile(r"(?:try again|retry)[^.\d]{0,20}?(\d+(?:\.\d+)?)\s*(ms|s\b|sec)", re.IGNORECASE)
+_KEY = pattern(r"\b(?:sk|pk|rk|key|tok|gsk|xai)[-_][A-Za-z0-9_\-*.]{6,}|\bAIza[\w-]{10,}|(?<=[Bb]earer )\S+")
+_WAIT_FOR = pattern(r"(?:try again|retry)[^.\d]{0,20}?(\d+(?:\.\d+)?)\s*(ms|s\b|sec)", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)

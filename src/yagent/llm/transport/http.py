@@ -3,7 +3,6 @@
 The library's client is left out: its transports alone give no cookies, no redirects and no reading of the environment behind our back.
 """
 
-import re
 import ssl
 import zlib
 from bisect import bisect_left
@@ -21,13 +20,14 @@ from yagent._version import VERSION
 from yagent.llm.engine import ModelConfigurationError, ModelGaveUp, TransientModelError
 from yagent.llm.transport.failures import TRANSPORT_ERRORS, Place, stalled, translate
 from yagent.llm.transport.routes import Certificates, Route, masked, route
+from yagent.patterns import pattern
 from yagent.records import dataclass
 from yagent.runtime.clock import Clock, Deadline
 
 BLOCK_BYTES = 256 * 1024
 ERROR_BODY_BYTES = 64 * 1024
 REPLY_BYTES = 256 * 1024 * 1024
-_HEADER_VALUE = re.compile(r"(?:[!-~](?:[ \t!-~]*[!-~])?)?")
+_HEADER_VALUE = pattern(r"(?:[!-~](?:[ \t!-~]*[!-~])?)?")
 _REDIRECTS = {301, 302, 303, 307, 308}
 _INFLATE = {"gzip": 16 + zlib.MAX_WBITS, "x-gzip": 16 + zlib.MAX_WBITS, "deflate": zlib.MAX_WBITS}
 

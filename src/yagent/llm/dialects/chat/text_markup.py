@@ -6,11 +6,12 @@ from collections.abc import Iterator
 from yagent.llm import json_text
 from yagent.llm.dialects.port import Delta
 from yagent.llm.engine import ReasoningDelta, TextDelta
+from yagent.patterns import pattern
 
 _THINK, _THINK_END = "<think>", "</think>"
 _DSML = "<｜DSML｜"
-_INVOKE = re.compile(r'<｜DSML｜invoke name="([^"]*)">(.*?)</｜DSML｜invoke>', re.DOTALL)
-_PARAMETER = re.compile(r'<｜DSML｜parameter name="([^"]*)"(?: string="(true|false)")?>(.*?)</｜DSML｜parameter>', re.DOTALL)
+_INVOKE = pattern(r'<｜DSML｜invoke name="([^"]*)">(.*?)</｜DSML｜invoke>', re.DOTALL)
+_PARAMETER = pattern(r'<｜DSML｜parameter name="([^"]*)"(?: string="(true|false)")?>(.*?)</｜DSML｜parameter>', re.DOTALL)
 
 
 class TextMarkup:
