@@ -49,7 +49,7 @@ async def test_matches_have_path_line_and_text_in_the_order_of_paths(searcher: S
 
 async def test_a_search_says_what_it_did_not_look_at(searcher: Searcher, repository: Path) -> None:
     result = await searcher.search(SearchRequest("alpha", repository))
-    assert any("ignored and hidden files were not searched" in note for note in result.notes)
+    assert "2 ignored or hidden files were not searched; include_ignored=true searches them, too" in result.notes
     wider = await searcher.search(SearchRequest("alpha", repository, include_ignored=True))
     assert [hit.path for hit in wider.hits] == [".github/w.yml", "dist/out.js", "src/a.py", "src/b.py"]
     assert not any("not searched" in note for note in wider.notes)
@@ -80,9 +80,54 @@ async def test_a_glob_narrows_the_search(searcher: Searcher, repository: Path, g
     assert [hit.path for hit in result.hits] == paths
 
 
-async def test_an_expression_that_is_not_valid_is_an_error_that_helps(searcher: Searcher, repository: Path) -> None:
-    with pytest.raises(SearchError, match=r"(?s)could not search.*plain text"):
-        await searcher.search(SearchRequest("foo(", repository))
+@pytest.mark.parametrize("bare", [True, False])
+async def test_nothing_is_said_of_files_not_searched_where_there_are_none(searcher: Searcher, tmp_path: Path, bare: bool) -> None:
+    if not bare:
+        (tmp_path / ".git").mkdir()
+        write(tmp_path, ".git/config", "alpha\n")
+        write(tmp_path, ".gitignore", "dist/\n")
+    write(tmp_path, "a.py", "alpha\n")
+    write(tmp_path, "b.bin", b"alpha\0\n")
+    os.mkfifo(tmp_path / "pipe")
+    (tmp_path / "link").symlink_to("a.py")
+    result = await searcher.search(SearchRequest("alpha", tmp_path))
+    assert not [note for note in result.notes if "ignored" in note]
+
+
+async def test_files_not_searched_are_counted_as_far_as_the_glob_means_them(searcher: Searcher, repository: Path) -> None:
+    result = await searcher.search(SearchRequest("alpha", repository, glob="*.py"))
+    assert not [note for note in result.notes if "ignored" in note]
+    write(repository, "dist/x.py", "alpha\n")
+    result = await searcher.search(SearchRequest("alpha", repository, glob="*.py"))
+    assert "1 ignored or hidden file was not searched; include_ignored=true searches it, too" in result.notes
+
+
+@pytest.mark.parametrize(
+    ("pattern", "problem"),
+    [
+        ("Item(", "unclosed ( at 'Item('; write \\( for the character itself, or set fixed_text=true"),
+        ("a[b", "unclosed [ at 'a['; write \\[ for"),
+        ("foo)", "unopened ) at 'foo)'; write \\) for"),
+        ("*x", "nothing to repeat at '*'; write \\* for"),
+    ],
+)
+async def test_an_expression_that_is_not_valid_is_answered_in_one_line(
+    searcher: Searcher, repository: Path, pattern: str, problem: str
+) -> None:
+    with pytest.raises(SearchError) as caught:
+        await searcher.search(SearchRequest(pattern, repository))
+    assert problem in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+async def test_a_fault_that_only_the_engine_knows_is_told_in_its_words(clock: VirtualClock, repository: Path) -> None:
+    with pytest.raises(SearchError, match=r"^the pattern is refused: [^\n]+; escape special characters[^\n]+fixed_text=true$"):
+        await Searcher(clock, dict(os.environ)).search(SearchRequest(r"\p{Nonsense}", repository))
+
+
+async def test_a_glob_that_is_not_valid_is_named(clock: VirtualClock, repository: Path) -> None:
+    with pytest.raises(SearchError, match=r"glob '\[x'"):
+        await Searcher(clock, dict(os.environ)).search(SearchRequest("alpha", repository, glob="[x"))
 
 
 async def test_look_around_is_understood(searcher: Searcher, repository: Path) -> None:

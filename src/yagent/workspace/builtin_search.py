@@ -23,7 +23,10 @@ _SNIFFED = 65_536
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """What to search, in the directory the process is started in; `path` is relative to it. Without a pattern, files are listed."""
+    """What to search, in the directory the process is started in; `path` is relative to it. Without a pattern, files are listed.
+
+    `in_order`: in the order of their paths, which our own search keeps always.
+    """
 
     path: str
     pattern: str | None = None
@@ -33,6 +36,7 @@ class Options:
     fixed_text: bool = False
     ignore_case: bool = False
     context_lines: int = 0
+    in_order: bool = True
     max_count: int = 1000
 
 
@@ -52,12 +56,15 @@ def main(options_text: str) -> int:
         sys.stderr.write(f"regex parse error: {error}\n")
         return 2
     found = failed = False
+    searched = 0
     for path in files(options):
         try:
             found |= _search_file(path, pattern, options)
+            searched += 1
         except OSError as error:
             failed = True
             sys.stderr.write(f"rg: {path}: {error.strerror}\n")
+    _print({"type": "summary", "data": {"stats": {"searches": searched}}})
     return 2 if failed and not found else 0 if found else 1
 
 

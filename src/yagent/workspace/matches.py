@@ -33,13 +33,17 @@ class SearchHit:
 
 
 class MatchReader:
-    """Takes the bytes of a search and keeps at most `max_results` matches and `max_characters` of text; then calls `when_enough`."""
+    """Takes the bytes of a search and keeps at most `max_results` matches and `max_characters` of text; then calls `when_enough`.
+
+    `searched` is how many files were searched, once the search has come to its end.
+    """
 
     def __init__(self, max_results: int, max_characters: int) -> None:
         self.hits: list[SearchHit] = []
         self.matches: Counter[str] = Counter()
         self.oversized: list[str] = []
         self.binary: list[str] = []
+        self.searched: int | None = None
         self.enough: str | None = None
         self._max_results = max_results
         self._room = max_characters
@@ -84,6 +88,8 @@ class MatchReader:
             self._hit(kind == "match", data)
         elif kind == "end" and data.get("binary_offset") is not None:
             self.binary.append(_path(data["path"]))
+        elif kind == "summary":
+            self.searched = data["stats"]["searches"]
 
     def _hit(self, is_match: bool, data: dict[str, Any]) -> None:
         path = _path(data["path"])

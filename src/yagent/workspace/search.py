@@ -17,6 +17,7 @@ from yagent.runtime.clock import Clock
 from yagent.workspace.builtin_search import Options
 from yagent.workspace.matches import MatchReader, SearchHit
 from yagent.workspace.named_path import NamedPath
+from yagent.workspace.pattern_problem import pattern_problem
 from yagent.workspace.processes import Bounded, ProcessError, Program, capture, start
 from yagent.workspace.reading import ascii_name, explain, kind_of
 
@@ -25,6 +26,8 @@ __all__ = ["FileList", "SearchError", "SearchHit", "SearchRequest", "SearchResul
 TIME_LIMIT = 30.0
 SHOWN_CHARACTERS = 40_000
 _HIDDEN_LOOK = 3.0
+_COUNT_LIMIT = 2.0
+_NOT_COUNTED = ("!.git", "!.gitignore", "!.gitattributes", "!.gitmodules", "!.gitkeep", "!.ignore", "!.rgignore")  # about files, not files
 _LISTED_BYTES = 60_000_000
 _BOOT = "import sys; sys.path.insert(0, sys.argv[1]); from yagent.workspace.builtin_search import main; sys.exit(main(sys.argv[2]))"
 
@@ -57,7 +60,8 @@ class SearchRequest:
 class SearchResult:
     """Lines in the order of their paths, which are relative to `base`. `truncated` says why there may be more, None when these are all.
 
-    `notes` say what was not searched and how to search it; `engine` is "ripgrep" or "built-in".
+    `notes` say what was not searched and how to search it; `engine` is "ripgrep" or "built-in". `searched` is how many files were
+    searched, None when the search did not come to its end or files could not be read.
     """
 
     base: Path
@@ -65,6 +69,7 @@ class SearchResult:
     notes: tuple[str, ...]
     truncated: str | None
     engine: str
+    searched: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,7 +111,7 @@ class Searcher:
         if request.include_ignored or await supervise.in_thread(request.root.is_file):
             return result
         if result.hits or result.truncated:
-            return _with_note(result, "ignored and hidden files were not searched; include_ignored searches them, too")
+            return await self._count_ignored(request, result)
         return await self._look_at_ignored(request, result)
 
     async def list_files(self, root: Path, *, include_ignored: bool = False, limit: int = 200_000) -> FileList:
@@ -165,9 +170,28 @@ class Searcher:
             await child.end(self._clock)
         said = bytes(errors.data).decode("utf-8", "replace")
         if code not in (0, 1) and reader.enough is None and truncated is None and not _only_unreadable(said):
-            return SearchResult(directory, (), (), None, self.engine), _failure(said, self.engine)
+            return SearchResult(directory, (), (), None, self.engine), _failure(said, request, self.engine)
         notes = (*_left_out(reader, said, per_file), *self._dialect())
-        return SearchResult(directory, tuple(reader.hits), notes, truncated or reader.enough, self.engine), None
+        searched = None if said else reader.searched
+        return SearchResult(directory, tuple(reader.hits), notes, truncated or reader.enough, self.engine, searched), None
+
+    async def _count_ignored(self, request: SearchRequest, result: SearchResult) -> SearchResult:
+        """Say how many files were passed over; nothing when there are none, or when what was searched is not known."""
+        if result.searched is None:
+            return result
+        globs = (() if request.glob is None else (request.glob,)) + _NOT_COUNTED
+        options = Options(path=".", globs=globs, everything=True, hidden=True, in_order=False)
+        program = await supervise.in_thread(self._program, options, request.root)
+        listed = await capture(program, clock=self._clock, timeout=_COUNT_LIMIT, limit=_LISTED_BYTES)
+        if listed.timed_out or listed.truncated:
+            return _with_note(
+                result, "ignored or hidden files, if there are any, were not searched; include_ignored=true searches them, too"
+            )
+        count = listed.output.count(b"\0") - result.searched
+        if count <= 0:
+            return result
+        files = "1 ignored or hidden file was" if count == 1 else f"{count} ignored or hidden files were"
+        return _with_note(result, f"{files} not searched; include_ignored=true searches {'it' if count == 1 else 'them'}, too")
 
     async def _look_at_ignored(self, request: SearchRequest, result: SearchResult) -> SearchResult:
         """Nothing was found: before that is believed, look where nobody looked."""
@@ -180,7 +204,7 @@ class Searcher:
         files = list(dict.fromkeys(hit.path for hit in wider.hits))
         shown = ", ".join(map(ascii_name, files[:10])) + (" and more" if len(files) > 10 or wider.truncated else "")
         return _with_note(
-            result, f"ignored and hidden files were not searched; there are matches in {shown}: include_ignored searches them"
+            result, f"ignored and hidden files were not searched; there are matches in {shown}: include_ignored=true searches them"
         )
 
     @property
@@ -210,7 +234,7 @@ class Searcher:
 
 
 def _arguments(options: Options, directory: Path) -> list[str]:
-    arguments = ["--no-config", "--sort=path", "--no-follow"]
+    arguments = ["--no-config", *(["--sort=path"] if options.in_order else []), "--no-follow"]
     if not _in_repository(directory):
         # Outside a repository, ignore files of distant parent directories say nothing about this one.
         arguments += ["--no-require-git", "--no-ignore-parent"]
@@ -268,10 +292,11 @@ def _only_unreadable(said: str) -> bool:
     )
 
 
-def _failure(said: str, engine: str) -> str:
-    lines = "\n".join(line for line in said.strip().removeprefix("rg: ").splitlines() if line.strip("~")) or "no reason was given"
-    hint = "; escape special characters with a backslash, or search for it as plain text" if "regex" in lines or "pattern" in lines else ""
-    return f"{engine} could not search: {lines[:1500]}{hint}"
+def _failure(said: str, request: SearchRequest, engine: str) -> str:
+    if "regex" in said and not request.fixed_text:
+        return pattern_problem(request.pattern, said)
+    lines = " ".join(said.strip().removeprefix("rg: ").split()) or "no reason was given"
+    return f"{engine} could not search: {lines[:500]}"
 
 
 def _left_out(reader: MatchReader, said: str, per_file: int) -> list[str]:
