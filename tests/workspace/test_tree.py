@@ -70,6 +70,16 @@ async def test_a_tree_is_bounded_and_deeper_levels_give_way_first(tmp_path: Path
     assert view.text.splitlines()[-1] == "d19/ …"
 
 
+async def test_directories_that_tools_fill_are_named_and_counted_and_never_opened(tmp_path: Path) -> None:
+    for name in ("__pycache__/a.pyc", "pkg/__pycache__/b.pyc", ".venv/lib/x.py", "node_modules/m/i.js", "pkg/c.py", "venv"):
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text("x")
+    view = await print_dir_tree(tmp_path, depth=9)
+    assert view.text == ".venv/\n__pycache__/\nnode_modules/\npkg/\n  __pycache__/\n  c.py\nvenv"
+    assert view.notes == ("never opened here: .venv (1), __pycache__ (2), node_modules (1); list_dir shows what is in one",)
+    assert (await print_dir_tree(tmp_path / ".venv", depth=9)).text == "lib/\n  x.py"
+
+
 async def test_names_cannot_break_lines_or_carry_escapes(tmp_path: Path) -> None:
     (tmp_path / "a\nb\x1b[31m").touch()
     assert (await print_dir_tree(tmp_path)).text == "'a\\nb\\x1b[31m'"

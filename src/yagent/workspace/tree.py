@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import field
 from pathlib import Path
@@ -15,6 +16,22 @@ from yagent.workspace.reading import FileError, ascii_name, explain, kind_of, si
 
 _NAMED = 12
 _SCANNED = 100_000
+
+NEVER_OPENED = frozenset(
+    {
+        "__pycache__",
+        "node_modules",
+        ".venv",
+        "venv",
+        ".tox",
+        ".nox",
+        ".mypy_cache",
+        ".ruff_cache",
+        ".pytest_cache",
+        ".hypothesis",
+        ".gradle",
+    }
+)  # directories that tools fill: opened only when they are asked for by name
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,6 +182,10 @@ def _print_dir_tree(path: NamedPath, depth: int, limit: int) -> TreeView:
     below = sum(len(branch.scan.ignored) for branch in _all_branches(root)) - len(root.scan.ignored)
     if below:
         notes.append(f"{below} more entries further down are ignored by the repository's rules and not shown")
+    filled = Counter(name for branch in _all_branches(root) for name in branch.filled)
+    if filled:
+        names = ", ".join(f"{name} ({count})" for name, count in sorted(filled.items()))
+        notes.append(f"never opened here: {names}; list_dir shows what is in one")
     closed = sum(branch.closed for branch in _all_branches(root))
     if closed:
         notes.append(f"directories marked … are not opened ({closed}): show their tree separately or list them")
@@ -178,12 +199,14 @@ class _Branch:
         self.scan = scan
         self.rules = rules
         self.children: dict[str, _Branch] = {}
-        self.closed = sum(entry.is_dir(follow_symlinks=False) for entry in scan.shown)
+        directories = [entry.name for entry in scan.shown if entry.is_dir(follow_symlinks=False)]
+        self.filled = [name for name in directories if name in NEVER_OPENED]
+        self.closed = len(directories) - len(self.filled)
 
     def open(self, room: int) -> int:
         """Look into the directories here while there is room for their entries; the room that is left."""
         for entry in self.scan.shown:
-            if not entry.is_dir(follow_symlinks=False) or room <= 0:
+            if not entry.is_dir(follow_symlinks=False) or room <= 0 or entry.name in NEVER_OPENED:
                 continue
             try:
                 rules = self.rules.entering(entry.path)
@@ -201,6 +224,8 @@ class _Branch:
             name = ascii_name(entry.name)
             if not entry.is_dir(follow_symlinks=False):
                 yield f"{indent}{name}{'' if entry.is_file(follow_symlinks=False) else ' (link)' if entry.is_symlink() else ' (no file)'}"
+            elif entry.name in NEVER_OPENED:
+                yield f"{indent}{name}/"
             elif entry.name in self.children:
                 yield f"{indent}{name}/"
                 yield from self.children[entry.name].lines(indent + "  ")
