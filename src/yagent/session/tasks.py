@@ -31,7 +31,7 @@ from yagent.protocol.stop import DENIED, StopReason, strongest
 from yagent.records import dataclass
 from yagent.runtime.activity import Activity
 from yagent.runtime.gate import Gate
-from yagent.runtime.supervise import Handle, Outcome, in_thread
+from yagent.runtime.supervise import Handle, Outcome
 from yagent.session.project import Found, Surroundings
 from yagent.session.runs import Runs, Seat, seat_for
 from yagent.session.task_work import TaskWork
@@ -177,7 +177,7 @@ class TaskRunner:
         if self._seat is not None and (self._loop is None or self._loop.result is None):
             await seal(self._seat.recorder, result)
         if isinstance(result.error, Panic):
-            told = await in_thread(self._shop.report_crash, result.error.__cause__ or result.error)
+            told = self._shop.report_crash(result.error.__cause__ or result.error)  # blocks: nothing can be trusted now
             return replace(result, error=Panic(f"{result.error} {told}"))
         return result
 

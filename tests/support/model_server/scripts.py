@@ -3,14 +3,15 @@
 import inspect
 from collections.abc import Awaitable, Callable, Coroutine, Generator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, TypeAlias
+from typing import Any, Protocol, TypeAlias
 
-from tests.support.model_server.reply import Call, ChaosSource, Reply
+from tests.support.model_server.reply import Call, Chaos, Reply
 from tests.support.model_server.view import RequestView, SeenResult
 
 Script: TypeAlias = Callable[[RequestView], Reply | Awaitable[Reply]]
 Part: TypeAlias = "Callable[[Agent], Coroutine[Any, Any, Reply | str | None]]"
 Role: TypeAlias = "Part | Sequence[Reply | str]"
+Roles: TypeAlias = Mapping[str | tuple[str, str], Role]
 
 
 class ScriptError(AssertionError):
@@ -92,7 +93,7 @@ class Cast:
     fit, except that a key with words beats one without. A part is `async def part(agent: Agent)`; it returns the last reply.
     """
 
-    def __init__(self, roles: Mapping[str | tuple[str, str], Role]) -> None:
+    def __init__(self, roles: Roles) -> None:
         self._roles = roles
         self._performances: dict[tuple[str, str], _Performance] = {}
 
@@ -134,7 +135,15 @@ def delegating(tool: str, *tasks: str) -> Part:
     return director
 
 
-def chaotic(script: Script, source: ChaosSource) -> Script:
+class Troubles(Protocol):
+    """Where the trouble of replies comes from."""
+
+    def draw(self) -> tuple[Chaos, ...]:
+        """The trouble of the next reply, one for each attempt that meets any."""
+        ...
+
+
+def chaotic(script: Script, source: Troubles) -> Script:
     """The same script over a bad line: each reply gets the trouble the source draws."""
 
     async def troubled(view: RequestView) -> Reply:

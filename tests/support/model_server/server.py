@@ -103,6 +103,11 @@ class ModelServer:
         return [exchange.view for exchange in self.exchanges if exchange.view is not None]
 
     @property
+    def open_connections(self) -> int:
+        """Connections that neither side has closed."""
+        return len(self._tasks)
+
+    @property
     def kept(self) -> float:
         """The worst conversation's share of kept prefix; 1.0 is what there has to be."""
         return min((conversation.kept for conversation in self.memory.conversations), default=1.0)
