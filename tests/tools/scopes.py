@@ -125,5 +125,6 @@ class Desk:
     _invoker: Invoker | None = None
 
     async def make(self, name: str, /, **arguments: Any) -> Output:
-        """Make one call."""
+        """Make one call, in a message of its own."""
+        self.surface.next_message()
         return await self.invoker.invoke(call(name, **arguments), self.scope)

@@ -116,6 +116,16 @@ async def test_a_cold_tool_teaches_first_and_then_works_in_every_form(desk: Desk
     assert (await desk.make("probe", arguments="no json")).text.startswith("a.txt 1\n[note: ")
 
 
+async def test_calls_written_beside_the_one_that_teaches_are_taught_too(desk: Desk) -> None:
+    probe = Probe(desk, frequency="cold", actions=lambda parameters: ())
+    for _ in range(2):
+        output = await desk.invoker.invoke(call("probe", path="b"), desk.scope)
+        assert output.is_error
+        assert '"minimum": 1' in output.text
+    assert probe.log == []
+    assert (await desk.make("probe", path="b")).text == "b 1"
+
+
 async def test_load_tool_opens_a_cold_tool_and_names_what_it_cannot_open(desk: Desk) -> None:
     output = await desk.make("load_tool", names=["design", "read_file", "desing"])
     assert not output.is_error

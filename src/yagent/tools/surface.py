@@ -33,6 +33,7 @@ class Surface:
         self._specs = {spec.name: spec for spec in specs}
         self._descriptions = descriptions
         self._loaded: set[str] = set()
+        self._shown: set[str] = set()
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -75,6 +76,16 @@ class Surface:
     def load(self, names: Iterable[str]) -> None:
         """Note that the model has seen the arguments of these tools. Unknown names are ignored: a resumed run may lack a tool."""
         self._loaded.update(name for name in names if name in self._specs)
+
+    def show(self, names: Iterable[str]) -> None:
+        """Note that an answer shows the arguments of these tools: they are open from the model's next message on, not for calls that were
+        written beside the one that is answered."""
+        self._shown.update(names)
+
+    def next_message(self) -> None:
+        """The calls that follow were written after all answers so far."""
+        self.load(self._shown)
+        self._shown.clear()
 
     def _declaration(self, spec: AnySpec) -> ToolDeclaration:
         """What stands in the tools array: the whole tool when hot, one line and one free-form property when cold."""

@@ -40,11 +40,11 @@ def not_executed(name: str, problem: str) -> Output:
 
 
 def teach(surface: Surface, names: Sequence[str]) -> Output:
-    """Show how the named cold tools are called, and open them; say what is wrong with names that cannot be shown."""
+    """Show how the named cold tools are called, and open them for the next message; say what is wrong with names that cannot be shown."""
     wrong = [name for name in names if surface.find(name) is None]
     cold = [name for name in dict.fromkeys(names) if name in surface.cold_names]
     ready = [name for name in dict.fromkeys(names) if name not in cold and name not in wrong]
-    surface.load(cold)
+    surface.show(cold)
     parts = [_lesson(surface, name) for name in cold]
     if ready:
         parts.append(f"Already open, call directly: {', '.join(ready)}.")

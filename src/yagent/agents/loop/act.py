@@ -24,7 +24,8 @@ class Act:
         self._parallel = parallel
 
     def batch(self, calls: Sequence[ToolCall]) -> Batch[ToolCall, Output]:
-        """The batch of these calls, not yet run. Its results are complete however its run ends."""
+        """The batch of one message's calls, not yet run. Its results are complete however its run ends."""
+        self._surface.next_message()
         return Batch(
             calls,
             parallelizable=lambda call: tool_call_is_parallelizable(self._surface, call.name),
