@@ -64,6 +64,14 @@ class CommandLine:
             "YAGENT_BASE_URL": url, "YAGENT_API_KEY": KEY, "YAGENT_MODEL": "played-model", "YAGENT_API_FORMAT": api_format,
         }
 
+    def configure(self, text: str) -> Path:
+        """Write the configuration file; the environment names no provider then."""
+        self.environment.clear()
+        path = self.data / "config/config.toml"
+        path.parent.mkdir(parents=True)
+        path.write_text(text)
+        return path
+
     @property
     def data(self) -> Path:
         """Where it keeps its files."""

@@ -32,7 +32,7 @@ from yagent.runtime.bus import Bus
 from yagent.runtime.clock import Clock
 from yagent.runtime.log import Redactor, configure, crash_report
 from yagent.runtime.paths import DataHome, project_id
-from yagent.runtime.supervise import Domain
+from yagent.runtime.supervise import Domain, in_thread
 from yagent.session.asks import AskDesk
 from yagent.session.engines import Engines, EngineSource
 from yagent.session.project import Surroundings
@@ -157,9 +157,10 @@ class _Parts:
         bus: Bus[Event] = Bus()
         task = CurrentTask()
         grants = Grants(request.workspace, self.home.settings_file, clock=clock)
-        warnings = [str(notice) for notice in (*notices, await grants.load()) if notice]
-        permissions = Permissions(judging, grants)
         rollouts = self.home.rollout_dir(project_id(str(request.workspace)))
+        unwritable = None if self.home.problem else await in_thread(_unwritable, rollouts)
+        warnings = [str(notice) for notice in (*notices, unwritable, await grants.load()) if notice]
+        permissions = Permissions(judging, grants)
         settings = run_settings(config, request)
         shop = Workshop(
             session=session_id,
@@ -172,7 +173,7 @@ class _Parts:
             registry=_registry(config, prompts, Searcher(clock, request.environ)),
             engine=self.engines.engine,
             prepare_engines=self.engines.prepare,
-            open_record=self._recorder(rollouts, session_id),
+            open_record=self._recorder(None if unwritable else rollouts, session_id),
             asks=AskDesk(request.can_ask),
             grants=grants,
             write_lock=asyncio.Lock(),
@@ -187,8 +188,8 @@ class _Parts:
         attach_logs(bus, self.domain)
         return Session(shop, tasks, bus, partial(list_sessions, rollouts), opening=self._opening(shop, warnings)), tasks.close
 
-    def _recorder(self, directory: Path, session: SessionId) -> Callable[[AgentIdentity], Recorder]:
-        if self.home.problem is not None:
+    def _recorder(self, directory: Path | None, session: SessionId) -> Callable[[AgentIdentity], Recorder]:
+        if self.home.problem is not None or directory is None:
             return lambda agent: NullRecorder()
         started = f"{self.clock.wall():%Y%m%d-%H%M%S}"
         return SessionLog(directory, session, started, Numbers(), self.clock, self.domain, make_private_directory).open
@@ -204,6 +205,15 @@ class _Parts:
             *(ModelInfo(model=each.model, provider=each.provider, context_window=each.context_window, fallback=False) for each in models),
             *(WarningIssued(code="start", text=warning) for warning in warnings),
         ]
+
+
+def _unwritable(rollouts: Path) -> str | None:
+    """Why nothing can be recorded, or None. The system's own word on rights is not to be had before trying. Blocks."""
+    try:
+        make_private_directory(rollouts)
+    except OSError as failure:
+        return f"{rollouts} cannot be made ({failure.strerror}); this run works without persistence. Set YAGENT_HOME to another directory."
+    return None
 
 
 def _crash_reported(home: DataHome, clock: Clock, redactor: Redactor, error: BaseException) -> str:
