@@ -108,9 +108,10 @@ class ObjectKind:
         """An instance, or None after problems were noted in `reading`."""
         value = self._wrapped(reading.decoded(value, dict, at), at, reading)
         if not isinstance(value, Mapping):
-            reading.problem(at, self.form, value)
+            reading.problem(at, "an object", value)
             return None
         before = len(reading.problems)
+        value = self._with_lifted(value, at, reading)
         unknown = [name for name in value if name not in self._properties]
         given = {name: value[name] for name in self._properties if value.get(name) is not None}
         read = {name: self._properties[name].kind.read(inner, _inside(at, name), reading) for name, inner in given.items()}
@@ -118,12 +119,29 @@ class ObjectKind:
             if each.required and name not in given:
                 meant = get_close_matches(name, unknown, n=1, cutoff=0.5)
                 hint = f", not {shown(meant[0])}" if meant else ""
-                reading.problems.append(f"{_inside(at, name)} is missing ({each.kind.form}{hint})")
+                reading.problems.append(f"{_inside(at, name)} is missing ({_brief(each.kind)}{hint})")
         for name in unknown:
             near = get_close_matches(name, self._properties, n=1, cutoff=0.5)
             hint = f" (did you mean {shown(near[0])}?)" if near else ""
             reading.notes.append(f"{_inside(at, name)} is no parameter and was ignored{hint}")
         return self._made(**read) if len(reading.problems) == before else None
+
+    def _with_lifted(self, value: Mapping[str, Any], at: str, reading: Reading) -> Mapping[str, Any]:
+        """The object with properties of a nested one, which were sent beside it, put into it where it does not have them."""
+        lifted = dict(value)
+        for name, kind in ((name, each.kind) for name, each in self._properties.items()):
+            if not isinstance(kind, ObjectKind):
+                continue
+            strays = [stray for stray in lifted if stray not in self._properties and stray in kind._properties]
+            if not strays:
+                continue
+            inner = kind._wrapped(reading.decoded(lifted.get(name) or {}, dict, _inside(at, name)), _inside(at, name), reading)
+            if not isinstance(inner, Mapping):
+                continue
+            moved = {stray: lifted.pop(stray) for stray in strays if inner.get(stray) is None}
+            lifted[name] = {**inner, **moved}
+            reading.notes += [f"{_inside(at, stray)} belongs into {_inside(at, name)} and was put there" for stray in moved]
+        return lifted
 
     def _wrapped(self, value: Any, at: str, reading: Reading) -> Any:
         """A bare text inside the arguments, where the object needs just one text, stands for the object with that text."""
@@ -180,6 +198,11 @@ def _undescribed(hint: Any, outer: Describe | None = None) -> tuple[Any, Describ
     if get_origin(hint) is Annotated:
         return get_args(hint)[0], next((each for each in get_args(hint)[1:] if isinstance(each, Describe)), outer or Describe())
     return hint, outer or Describe()
+
+
+def _brief(kind: Kind) -> str:
+    """What is wanted in a word: the form of an object stands in the message already."""
+    return "an object" if isinstance(kind, ObjectKind) else kind.form
 
 
 def _inside(at: str, name: str) -> str:

@@ -89,6 +89,7 @@ async def test_cognition_asks_its_own_model_with_its_own_prompts(coding: Desk, t
         assert system
         assert question.startswith("Q")
         assert ("C" in question) == ("context" in arguments)
+        assert "# deepthinking" not in question
         assert all(f"reply {earlier}" in question for earlier in range(1, position + 1))
 
 

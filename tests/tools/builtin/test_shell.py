@@ -40,7 +40,9 @@ async def test_silence_is_said(running: Desk) -> None:
 async def test_a_command_over_its_limit_keeps_what_it_printed(running: Desk) -> None:
     output = await running.make("run_bash", command="echo before; sleep 98765", timeout=1)
     assert output.is_error
-    assert output.text.startswith("before\n[stopped at its limit of 1 s")
+    ended = output.text.partition("\n")[2]
+    assert ended.startswith("[stopped at its limit of 1 s, with all it had started; give timeout (up to 3600) if it needs longer; ")
+    assert "\n" not in ended
 
 
 @pytest.mark.parametrize(("left", "limit"), [(7.0, "2"), (2.0, "1")])
@@ -49,6 +51,7 @@ async def test_a_limit_never_passes_what_is_left_of_the_run(running: Desk, left:
     output = await running.make("run_bash", command="sleep 98765", timeout=3600)
     assert f"stopped at its limit of {limit} s" in output.text
     assert f"its limit was {limit} s instead of 3600 s" in output.text
+    assert "give timeout" not in output.text
 
 
 async def test_more_than_an_hour_is_refused_with_the_bound(running: Desk) -> None:
@@ -63,11 +66,26 @@ async def test_progress_hears_output_as_it_comes(running: Desk) -> None:
 
 async def test_c09_a_background_command_reads_nothing_reports_its_end_and_can_be_listed(running: Desk) -> None:
     started = await running.make("run_bash", command="cat; echo after", is_background=True)
-    assert '[its id is "bg1"' in started.text
-    assert "after" in started.text
+    assert started.text == "after\n[bg1: exited with code 0: cat; echo after]"
+    assert started.summary == "bg1 exited with code 0"
     running.surface.load(["read_background", "stop_background"])
     assert (await running.make("read_background", id="bg1")).text == "(no new output)\n[bg1: exited with code 0: cat; echo after]"
     assert (await running.make("read_background")).text == "bg1: exited with code 0: cat; echo after"
+
+
+async def test_a_background_command_is_not_shown_like_one_that_has_run(running: Desk) -> None:
+    started = await running.make("run_bash", command="sleep 98765", is_background=True)
+    assert started.text == (
+        "(no output yet)\n[bg1 started and is running; see read_background and stop_background; it is ended when the whole task ends]"
+    )
+    assert started.summary == "bg1 started"
+    assert not started.is_error
+
+
+async def test_the_exit_code_of_a_pipe_is_called_so(running: Desk) -> None:
+    output = await running.make("run_bash", command="false | cat")
+    assert "[exit code 0 of the pipe's last command (set -o pipefail in front shows failures of the others); " in output.text
+    assert "of the pipe's" not in (await running.make("run_bash", command="false || true")).text
 
 
 async def test_a_background_command_is_stopped_on_request(running: Desk) -> None:

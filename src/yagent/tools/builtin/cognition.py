@@ -16,6 +16,9 @@ PROTECTED: Final = 100  # never shortened
 _CONTEXT: Final = Describe("Everything it must know. It sees no file and nothing of this conversation: quote the code it needs.")
 
 
+_HEADINGS: Final = {"deepthinking_explore": "Answers found", "deepthinking_challenge": "Objections"}  # what a later step reads them under
+
+
 @dataclass(frozen=True, slots=True)
 class Thinking:
     """Parameters of `thinking`."""
@@ -55,7 +58,7 @@ def cognition(prompt: Callable[[str], str]) -> tuple[AnySpec, ...]:
             asked, answer = question(given), ""
             for step in steps:
                 answer = await call.scope.consult(name, prompt(step), asked)
-                asked += f"\n\n# {step}\n\n{answer}"
+                asked += f"\n\n# {_HEADINGS.get(step, 'Answer')}\n\n{answer}"
             return Output(answer)
 
         return Spec(name, Effect.REFLECTION, parameters, execute, timeout=CONSULT_LIMIT * len(steps))

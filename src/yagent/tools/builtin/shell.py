@@ -10,6 +10,7 @@ from yagent.tools.parameters import Describe
 from yagent.tools.spec import AnySpec, CallContext, Effect, Output, Scope, Spec
 from yagent.workspace.actions import ShellLine
 from yagent.workspace.background import Job, JobOutput
+from yagent.workspace.pipes import exit_code_of_pipe
 from yagent.workspace.shell import ShellResult
 
 DEFAULT_LIMIT: Final = 180  # seconds
@@ -54,7 +55,7 @@ def _run_bash() -> Spec[RunBash]:
             return await _start(parameters.command, call)
         limit, remark = _limit(parameters.timeout, call.scope)
         result = await call.scope.shell.run(parameters.command, call.scope.workspace, timeout=limit, on_output=call.progress)
-        return _ran(result, limit, remark)
+        return _ran(parameters.command, result, limit, remark)
 
     return Spec(
         "run_bash",
@@ -88,9 +89,11 @@ def _stop_background() -> Spec[StopBackground]:
 async def _start(command: str, call: CallContext) -> Output:
     """Start a background command and look at it once."""
     job = await call.scope.jobs.start(command, call.scope.workspace)
-    told = _told(await call.scope.jobs.read(job.id, wait=FIRST_OUTPUT_WAIT))
-    text = f'{told.text}\n[its id is "{job.id}": see read_background and stop_background; it ends with this task]'
-    return Output(text, summary=f"{job.id} started")
+    read = await call.scope.jobs.read(job.id, wait=FIRST_OUTPUT_WAIT)
+    if read.job.state != "running":
+        return _told(read)
+    how = f"{job.id} started and is running; see read_background and stop_background; it is ended when the whole task ends"
+    return Output(f"{_printed(read) or '(no output yet)'}\n[{how}]", summary=f"{job.id} started")
 
 
 def _limit(wanted: int, scope: Scope) -> tuple[float, str]:
@@ -102,12 +105,11 @@ def _limit(wanted: int, scope: Scope) -> tuple[float, str]:
     return limit, f"its limit was {limit:.0f} s instead of {wanted} s: no more time is left in this run, so hand over what you have"
 
 
-def _ran(result: ShellResult, limit: float, remark: str) -> Output:
+def _ran(command: str, result: ShellResult, limit: float, remark: str) -> Output:
     """Output, then in brackets how it ended and what is worth knowing."""
-    ended = f"stopped at its limit of {limit:g} s, with all it had started" if result.timed_out else f"exit code {result.exit_code}"
-    signalled = f" ({result.signal})" if result.signal else ""
-    said = [f"{ended}{signalled}; {result.duration:.1f} s in {result.directory}", *([remark] if remark else []), *result.notes]
-    if result.left_behind:
+    said = [f"{_ended(command, result, limit, remark)}; {result.duration:.1f} s in {result.directory}"]
+    said += [*([remark] if remark else []), *result.notes]
+    if result.left_behind and not result.timed_out:
         said.append(f"still running at its end and stopped: {', '.join(result.left_behind)}; use is_background for what should go on")
     if result.omitted and result.log is not None:
         call = json.dumps({"path": str(result.log)}, ensure_ascii=False)
@@ -116,13 +118,34 @@ def _ran(result: ShellResult, limit: float, remark: str) -> Output:
     return Output(text, is_error=result.timed_out, summary="time limit" if result.timed_out else f"exit {result.exit_code}")
 
 
+def _ended(command: str, result: ShellResult, limit: float, remark: str) -> str:
+    """How a command ended."""
+    if result.timed_out:
+        more = "" if remark else f"; give timeout (up to {HIGHEST_LIMIT}) if it needs longer"
+        return f"stopped at its limit of {limit:g} s, with all it had started{more}"
+    code = f"exit code {result.exit_code}"
+    if exit_code_of_pipe(command):
+        code += " of the pipe's last command (set -o pipefail in front shows failures of the others)"
+    return f"{code} ({result.signal})" if result.signal else code
+
+
 def _told(read: JobOutput) -> Output:
     """What a background command printed since it was last looked at, and its state."""
-    missing = f"[{read.omitted} earlier bytes are left out; all of it: {read.job.log}]\n" if read.omitted else ""
-    return Output(f"{missing}{read.text.rstrip() or '(no new output)'}\n[{_described(read.job)}]", summary=read.job.state)
+    return Output(f"{_printed(read) or '(no new output)'}\n[{_described(read.job)}]", summary=f"{read.job.id} {_state(read.job)}")
+
+
+def _printed(read: JobOutput) -> str:
+    """New output, after a remark on what is left out of it."""
+    call = json.dumps({"path": str(read.job.log)}, ensure_ascii=False)
+    missing = f"[{read.omitted} earlier bytes are left out; all of it: read_file {call}]\n" if read.omitted else ""
+    return f"{missing}{read.text.rstrip()}"
+
+
+def _state(job: Job) -> str:
+    """Running, stopped, or how it exited."""
+    return f"exited with code {job.exit_code}" if job.state == "exited" else job.state
 
 
 def _described(job: Job) -> str:
     """One line about a background command."""
-    state = f"exited with code {job.exit_code}" if job.state == "exited" else job.state
-    return f"{job.id}: {state}: {job.command}"
+    return f"{job.id}: {_state(job)}: {job.command}"

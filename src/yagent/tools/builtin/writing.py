@@ -24,7 +24,7 @@ class CreateFile:
 
     path: Annotated[str, _PATH]
     content: Annotated[str, Describe("The whole content.")]
-    overwrite: Annotated[bool, Describe("Replace an existing file that you have read.")] = False
+    overwrite: Annotated[bool, Describe("Replace an existing file that you have read whole.")] = False
 
 
 @dataclass(frozen=True, slots=True)
