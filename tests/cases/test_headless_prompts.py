@@ -12,7 +12,7 @@ import pytest
 from tests.support.command_line import CommandLine, ended
 from tests.support.model_server import Agent, ModelServer, Reply, RequestView, hand_over
 
-pytestmark = pytest.mark.real_time
+pytestmark = [pytest.mark.real_time, pytest.mark.slow]
 QUICK = 10.0  # seconds
 
 

@@ -132,6 +132,19 @@ async def test_leaving_out_an_agent_that_does_not_exist_is_refused_and_names_tho
             pass
 
 
+async def test_a_secret_looking_variable_reaches_commands_only_when_it_is_passed(sessions: Sessions, model_server: ModelServer) -> None:
+    async def coding(agent: Agent) -> Reply:
+        return hand_over(await agent.call("run_bash", command="printenv DEPLOY_TOKEN"))
+
+    said = []
+    for passed in ((), ("DEPLOY_TOKEN",)):
+        model_server.play({"are the Director": delegating("delegate_coding", "look"), "are Coding": coding})
+        async with sessions.open(environ=sessions.environment(DEPLOY_TOKEN="tok-123"), mode="full-yolo", pass_env=passed) as opened:
+            said.append((await opened.do("go")).answer)
+    assert ["tok-123" in answer for answer in said] == [False, True]
+    assert "DEPLOY_TOKEN" in said[0]
+
+
 async def test_nothing_runs_side_by_side_without_concurrency(sessions: Sessions, model_server: ModelServer) -> None:
     model_server.play(
         {"are the Director": delegating("delegate_repo", "one", "two"), "are Repo": [Reply(calls=hand_over("x").calls, pace=1.0)]}
