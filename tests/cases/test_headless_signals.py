@@ -10,6 +10,7 @@ import pytest
 
 from tests.support.command_line import CommandLine, Ended, alive, ended, until
 from tests.support.model_server import Agent, Chaos, ModelServer, Reply
+from tests.support.terminal import Terminal
 
 pytestmark = [pytest.mark.real_time, pytest.mark.slow]
 SLEEPS = "trap '' TERM; touch started; sleep 90 & sleep 90"
@@ -112,3 +113,19 @@ async def test_an_interrupt_during_the_first_look_at_the_workspace_is_recorded(y
     result = await ended(process, limit=15)
     assert (result.code, result.document["stop_reason"]) == (130, "cancelled")
     assert stop_reasons(yagent) == ["cancelled"]
+
+
+async def test_a_terminal_is_left_sane_even_when_the_process_ends_at_once(yagent: CommandLine, model_server: ModelServer) -> None:
+    play_sleeping(model_server)
+    async with Terminal() as terminal:
+        before = terminal.settings()
+        process = await terminal.start(yagent, "-p", "x", "-Y", environment={"MARK": str(yagent.home)})
+        await until((yagent.workspace / "started").exists)
+        for _ in range(2):
+            process.send_signal(signal.SIGINT)
+            await asyncio.sleep(0.1)
+        assert (await ended(process, limit=10)).code == 130
+        await asyncio.sleep(0.1)
+        assert terminal.settings() == before
+    assert terminal.seen.rfind(b"\x1b[?25h") > terminal.seen.rfind(b"\x1b[?25l")
+    await until(lambda: not alive(str(yagent.home)), limit=10)

@@ -3,7 +3,7 @@
 import asyncio
 import os
 import signal
-from collections.abc import AsyncIterator, Callable, Collection
+from collections.abc import AsyncIterator, Callable
 from contextlib import AsyncExitStack
 from typing import Literal, Protocol, TypeAlias
 
@@ -14,7 +14,7 @@ from yagent.apps.cli.terminal_asks import TerminalAsks
 from yagent.protocol.asks import Ask
 from yagent.protocol.client import Client
 from yagent.protocol.event_json import to_json_line
-from yagent.protocol.events import Event, Payload, UserHelpNeeded, UserHelpResponse, WarningIssued
+from yagent.protocol.events import Event, Payload, UserHelpNeeded, UserHelpResponse
 from yagent.protocol.ids import AgentIdentity
 from yagent.protocol.ops import AnswerAsk, Shutdown, StartTask, StopTask
 from yagent.protocol.result import TaskResult
@@ -65,15 +65,15 @@ async def run_one_shot(client: Client, run: OneShot) -> int:
         faces.close()
         if result is None:
             raise AssertionError("a task that was started has a result")
-        return await _deliver(run, out, result, interruption, faces.warned)
+        return await _deliver(run, out, result, interruption)
 
 
 async def _stop(client: Client) -> None:
     await client.submit(StopTask(reason="interrupted"))
 
 
-async def _deliver(run: OneShot, out: StandardOutput, result: TaskResult, interruption: "_Interruption", told: Collection[str]) -> int:
-    """Write the answer and the account; the exit code. `told` are the warnings that progress has shown already."""
+async def _deliver(run: OneShot, out: StandardOutput, result: TaskResult, interruption: "_Interruption") -> int:
+    """Write the answer and the account; the exit code."""
     if interruption.exit_code == PIPE_CLOSED:
         return PIPE_CLOSED
     writers = {"json": outcome.as_json, "stream-json": outcome.as_last_line, "text": outcome.as_text}
@@ -81,7 +81,7 @@ async def _deliver(run: OneShot, out: StandardOutput, result: TaskResult, interr
         await out.write(writers[run.output](result))
     except OutputClosed:
         return PIPE_CLOSED
-    for line in outcome.account(result, quiet=run.quiet, told=told):
+    for line in outcome.account(result, quiet=run.quiet):
         write_to_standard_error(line)
     return result.exit_code if interruption.exit_code is None else interruption.exit_code
 
@@ -114,10 +114,9 @@ class _Interruption:
 
 
 class _Faces:
-    """What of the events of a run people and programs see, and the asks they answer. `warned` holds the warnings that were shown."""
+    """What of the events of a run people and programs see, and the asks they answer."""
 
     def __init__(self, client: Client, run: OneShot, out: StandardOutput, domain: Domain) -> None:
-        self.warned: set[str] = set()
         self._client = client
         self._run = run
         self._out = out
@@ -154,8 +153,6 @@ class _Faces:
         progress = self._progress
         if progress is None:
             return
-        if isinstance(event.payload, WarningIssued):
-            self.warned.add(event.payload.text)
         if not _or_gone(lambda: progress.show(event)):
             self._progress = None
 

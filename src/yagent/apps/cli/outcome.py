@@ -1,10 +1,10 @@
 """The result of a one-shot run in the three formats of `--output` (docs/headless.md has their schemas)."""
 
 import json
-from collections.abc import Collection
 from dataclasses import asdict
 from typing import Any
 
+from yagent.apps.cli.progress import one_line
 from yagent.protocol.result import TaskResult
 from yagent.protocol.stop import StopReason
 from yagent.protocol.visible import visible
@@ -50,10 +50,10 @@ def as_text(result: TaskResult) -> str:
     return answer if not answer or answer.endswith("\n") else f"{answer}\n"
 
 
-def account(result: TaskResult, *, quiet: bool = False, told: Collection[str] = ()) -> list[str]:
+def account(result: TaskResult, *, quiet: bool = False) -> list[str]:
     """What a person reading standard error has to know beside the answer; with `quiet` only why there is none.
 
-    Warnings among `told` were shown while the task ran.
+    Warnings are not repeated: progress has shown them while the task ran.
     """
     lines = []
     if result.error:
@@ -64,9 +64,7 @@ def account(result: TaskResult, *, quiet: bool = False, told: Collection[str] = 
         return [visible(line) for line in lines]
     if result.status == "partial" and not result.error:
         lines.append("yagent: the result is partial: the answer says what is missing.")
-    lines += [
-        f"yagent: denied: {denied.tool} {denied.subject} ({_WHOSE.get(denied.answered_by, denied.answered_by)})" for denied in result.denied
-    ]
+    lines += [f"yagent: denied: {denied.tool} {one_line(denied.subject)} ({_WHOSE[denied.answered_by]})" for denied in result.denied]
     return [visible(line) for line in lines]
 
 
