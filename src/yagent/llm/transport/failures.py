@@ -69,6 +69,8 @@ def _why(error: BaseException) -> str:
 def _words(error: BaseException) -> str:
     if isinstance(error, ConnectionError) and error.errno:
         return os.strerror(error.errno)
+    if isinstance(error, LookupError):
+        return ""  # how a library came to notice, no cause of its own
     return (error.strerror or "") if isinstance(error, OSError) else str(error)
 
 
