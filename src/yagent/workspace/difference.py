@@ -28,15 +28,17 @@ class Difference:
 def difference(before: str, after: str, name: str) -> Difference:
     """What turns `before` into `after`. Line endings are shown (as ␍) only when they are what changed."""
     show_endings = newline_style(before) != newline_style(after) and "\r" in before + after
-    old, new = _lines(before, show_endings), _lines(after, show_endings)
-    start = _common(old, new)
-    end = _common(old[start:][::-1], new[start:][::-1])
-    first = max(0, start - CONTEXT)
-    tail = max(0, end - CONTEXT)
-    old_part, new_part = old[first : len(old) - tail], new[first : len(new) - tail]
-    if len(old_part) + len(new_part) > _COMPARED_LINES:
-        return _coarse(old[start : len(old) - end], new[start : len(new) - end], name, start)
-    return _rendered(old_part, new_part, name, first)
+    old, new = _comparable(before, show_endings), _comparable(after, show_endings)
+    # What is common is never cut into lines: of a large file only the changed stretch is.
+    start = old.rfind("\n", 0, _common_start(old, new)) + 1
+    tail = _common_lines_at_end(old[start:], new[start:])
+    old_middle, new_middle = old[start : len(old) - tail], new[start : len(new) - tail]
+    line = old.count("\n", 0, start)
+    if old_middle.count("\n") + new_middle.count("\n") > _COMPARED_LINES:
+        return _coarse(old_middle, new_middle, name, line)
+    before_it, behind_it = _last_lines(old[:start]), _first_lines(old[len(old) - tail :])
+    old_part, new_part = (_lines(before_it + middle + behind_it) for middle in (old_middle, new_middle))
+    return _rendered(old_part, new_part, name, max(0, line - CONTEXT))
 
 
 def _rendered(old: list[str], new: list[str], name: str, offset: int) -> Difference:
@@ -74,23 +76,51 @@ def _range(start: int, end: int) -> str:
     return f"{start + 1 if length else start},{length}" if length != 1 else f"{start + 1}"
 
 
-def _coarse(old: list[str], new: list[str], name: str, offset: int) -> Difference:
+def _coarse(old: str, new: str, name: str, offset: int) -> Difference:
     """Too many lines to compare one by one: all of the changed stretch counts as replaced."""
     half = SHOWN_LINES // 2
-    shown = [f"--- a/{name}", f"+++ b/{name}", f"@@ -{_range(offset, offset + len(old))} +{_range(offset, offset + len(new))} @@"]
-    shown += [_clip("-" + line) for line in old[:half]] + [_clip("+" + line) for line in new[:half]]
-    left_out = max(0, len(old) - half) + max(0, len(new) - half)
+    removed, added = _count(old), _count(new)
+    shown = [f"--- a/{name}", f"+++ b/{name}", f"@@ -{_range(offset, offset + removed)} +{_range(offset, offset + added)} @@"]
+    for sign, text in (("-", old), ("+", new)):
+        shown += [_clip(sign + line) for line in _lines(_first_lines(text, half))]
+    left_out = max(0, removed - half) + max(0, added - half)
     shown.append(f"… {left_out} more lines of this diff are left out")
-    return Difference("\n".join(shown), len(new), len(old), whole=False)
+    return Difference("\n".join(shown), added, removed, whole=False)
 
 
-def _lines(text: str, show_endings: bool) -> list[str]:
-    """Lines for comparing; a missing final line ending is part of the last line, as it is part of the file."""
+def _comparable(text: str, show_endings: bool) -> str:
+    """The text with line feeds only; other line endings are gone or visible."""
     if "\r" in text and not show_endings:
         text = text.replace("\r\n", "\n").replace("\r", "\n") if "\n" not in text.replace("\r\n", "") else text.replace("\r\n", "\n")
-    lines = text.replace("\r", "␍").split("\n")
+    return text.replace("\r", "␍")
+
+
+def _lines(text: str) -> list[str]:
+    """Lines for comparing; a missing final line ending is part of the last line, as it is part of the file."""
+    lines = text.split("\n")
     last = lines.pop()
     return [*lines, f"{last}\n\\ No newline at end of file"] if last else lines
+
+
+def _count(text: str) -> int:
+    return text.count("\n") + (text != "" and not text.endswith("\n"))
+
+
+def _first_lines(text: str, count: int = CONTEXT) -> str:
+    end = 0
+    for _ in range(count):
+        end = text.find("\n", end) + 1
+        if not end:
+            return text
+    return text[:end]
+
+
+def _last_lines(text: str, count: int = CONTEXT) -> str:
+    """Of text that is empty or ends with a line feed."""
+    start = len(text)
+    for _ in range(count):
+        start = text.rfind("\n", 0, max(0, start - 1)) + 1
+    return text[start:]
 
 
 def _clip(line: str) -> str:
@@ -98,10 +128,29 @@ def _clip(line: str) -> str:
     return shown if shown.isascii() else shown.encode("utf-8", "replace").decode()
 
 
-def _common(old: list[str], new: list[str]) -> int:
-    count = 0
-    for left, right in zip(old, new, strict=False):
-        if left != right:
-            break
-        count += 1
-    return count
+def _common_start(one: str, other: str) -> int:
+    """How many characters both begin with. Halving: characters are compared by the million, not one by one."""
+    low, high = 0, min(len(one), len(other))
+    while low < high:
+        middle = (low + high + 1) // 2
+        if one[low:middle] == other[low:middle]:
+            low = middle
+        else:
+            high = middle - 1
+    return low
+
+
+def _common_lines_at_end(one: str, other: str) -> int:
+    """How many characters at the end of both are whole lines that both have; both begin with a line."""
+    low, high = 0, min(len(one), len(other))
+    while low < high:
+        middle = (low + high + 1) // 2
+        if one[len(one) - middle : len(one) - low] == other[len(other) - middle : len(other) - low]:
+            low = middle
+        else:
+            high = middle - 1
+    starts_line = all(low == len(text) or text[len(text) - low - 1] == "\n" for text in (one, other))
+    if low == 0 or starts_line:
+        return low
+    feed = one.find("\n", len(one) - low)
+    return 0 if feed < 0 else len(one) - feed - 1

@@ -15,7 +15,17 @@ from yagent.records import dataclass
 from yagent.runtime import supervise
 from yagent.workspace.difference import difference
 from yagent.workspace.encoding import Document, EncodingError
-from yagent.workspace.files import FileChangedError, FileError, FileLedger, NotTextError, WriteResult, require_unchanged, store, writing
+from yagent.workspace.files import (
+    FileChangedError,
+    FileError,
+    FileLedger,
+    FileTooLargeError,
+    NotTextError,
+    WriteResult,
+    require_unchanged,
+    store,
+    writing,
+)
 from yagent.workspace.indentation import distance, goes_along, indent_of, shifted
 from yagent.workspace.ledger import digest_of
 from yagent.workspace.matching import MANY, Found, Place, Text, find
@@ -27,6 +37,7 @@ __all__ = ["Edit", "EditError", "FileChangedError", "check_edit", "edit", "edite
 
 _ALIGNED = 4000
 _SHOWN_PLACES = 20
+_MOST_PLACES = 100_000
 _LINE_END = re.compile(r"[ \t]*(?:\r?\n|\r|\Z)")
 
 
@@ -95,14 +106,17 @@ def _edit(path: NamedPath, edits: Sequence[Edit], ledger: FileLedger | None) -> 
 
 def _prepared(path: NamedPath, edits: Sequence[Edit], ledger: FileLedger | None) -> tuple[Document, Document, os.stat_result, list[str]]:
     """The file before and after the edits, its status, and remarks."""
-    content, status = load(path)
+    try:
+        content, status = load(path)
+    except FileTooLargeError as error:
+        raise FileTooLargeError(f"{error}; change it by a command (sed, a script)") from error
     require_unchanged(path, content, ledger)
     old = Document.of(content)
     if old is None:
-        raise NotTextError(f"{path} is not text, so it is not edited this way")
+        raise NotTextError(f"{path} is not text, so it is not edited this way; change it by a program that knows its format")
     new, notes = edited(old, edits, str(path))
     if new.raw == content:
-        raise EditError(f"the edits leave {path} as it is; nothing was written")
+        raise EditError(f"the edits leave {path} as it is, so nothing was written; what they ask for may be there already")
     return old, new, status, notes
 
 
@@ -221,6 +235,9 @@ def _chosen(text: Text, found: Found, one: Edit, name: str, disk: _Disk) -> Sequ
     if len(found.places) == 1:
         return found.places
     if one.all and all(tolerance == "line endings" for tolerance in found.tolerances):
+        occurrences = (text.plain if found.tolerances else text.text).count(found.search)
+        if occurrences > _MOST_PLACES:
+            raise EditError(f"the search text occurs {occurrences} times in {name}; change so many by a command (sed, a script)")
         return _apart(text, found)
     shown = disk.lines(found.places)
     count = f"{MANY} or more" if len(found.places) >= MANY else str(len(found.places))

@@ -13,6 +13,9 @@ from yagent.workspace.encoding import Document, newline_style, split_lines
 
 Ranges: TypeAlias = tuple[tuple[int, int], ...]
 
+TRACKED_LINES = 200_000
+"""Of a partly known file with more lines, none counts as known after a change: keeping track would take more memory than it is worth."""
+
 _COMPARED_LINES = 20_000
 
 
@@ -42,6 +45,15 @@ def lines_of(content: bytes) -> list[str] | None:
     """The lines of a file as reading numbers them; None when it is not text."""
     document = Document.of(content)
     return None if document is None else split_lines(document.text, newline_style(document.text))
+
+
+def count_lines(content: bytes) -> int:
+    """How many `lines_of` would give, without making them; 0 when it is not text."""
+    document = Document.of(content)
+    if document is None or not document.text:
+        return 0
+    end = "\r" if newline_style(document.text) == "cr" else "\n"
+    return document.text.count(end) + (not document.text.endswith(end))
 
 
 def carried(ranges: Ranges, before: Sequence[str], after: Sequence[str]) -> Ranges:

@@ -10,7 +10,7 @@ from dataclasses import field, replace
 from pathlib import Path
 
 from yagent.records import dataclass
-from yagent.workspace.known_lines import Ranges, carried, joined, lines_of
+from yagent.workspace.known_lines import TRACKED_LINES, Ranges, carried, count_lines, joined, lines_of, missing
 
 PACKED_FILE_LIMIT = 1_000_000
 
@@ -66,6 +66,11 @@ class FileLedger:
         """The file was `before` and is `after`, and the agent wrote, or was shown, all that is new in it; the digest of `after`."""
         seen = self.seen(path)
         known = seen.lines if seen is not None and seen.digest == digest_of(before) else ()
+        total = count_lines(before)
+        if not missing(known, total):
+            return self.record(path, after)
+        if total > TRACKED_LINES:
+            return self.record(path, after, lines=())
         old, new = lines_of(before), lines_of(after)
         return self.record(path, after, lines=() if old is None or new is None else carried(known, old, new))
 
@@ -102,4 +107,4 @@ class FileLedger:
 
 
 def _all_lines(content: bytes) -> Ranges:
-    return ((1, len(lines_of(content) or ())),)
+    return ((1, count_lines(content)),)
