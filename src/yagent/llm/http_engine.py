@@ -13,6 +13,7 @@ from yagent.llm.engine import (
     Head,
     ModelConfigurationError,
     ModelError,
+    ModelGaveUp,
     Retrying,
     Sent,
     StreamEvent,
@@ -29,6 +30,8 @@ from yagent.runtime.clock import Clock, Deadline
 logger = logging.getLogger(__name__)
 
 MOST_ADJUSTMENTS = 8
+CONTENT_BYTES = 12_000_000  # of one reply; the longest output of any model is a tenth of it
+_ENVELOPE = 256  # bytes of a stream event that are not content
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 
 
@@ -128,9 +131,11 @@ class HttpEngine:
 
     async def _deltas(self, reply: HttpReply, decoder: Decoder) -> AsyncGenerator[StreamEvent, None]:
         """What the body says, whatever the server calls its type: many name it wrongly, the first byte never does."""
+        size = _Size()
         chunk = start = await self._beginning(reply)
         if start[:1] in (b"{", b"["):
-            for delta in decoder.whole(start + await _rest(reply)):
+            size.take(len(start))
+            for delta in decoder.whole(start + await _rest(reply, size)):
                 yield delta
             return
         if start[:1] == b"<":
@@ -138,6 +143,7 @@ class HttpEngine:
         parser = SseParser()
         while chunk and not decoder.finished:
             for event in parser.feed(chunk):
+                size.take(len(event.data) - _ENVELOPE)
                 for delta in decoder.feed(event):
                     yield delta
             chunk = b"" if decoder.finished else await reply.read()
@@ -193,8 +199,25 @@ class HttpDialogue:
         return self._engine.call(self._encoder, options)
 
 
-async def _rest(reply: HttpReply) -> bytes:
+class _Size:
+    """How much content a reply has brought. All of it is in memory several times before it is refused by anybody else."""
+
+    def __init__(self) -> None:
+        self._bytes = 0
+
+    def take(self, size: int) -> None:
+        """Raises `ModelGaveUp` when there is more than any model writes."""
+        self._bytes += max(0, size)
+        if self._bytes > CONTENT_BYTES:
+            raise ModelGaveUp(
+                f"The server sent a reply of more than {CONTENT_BYTES // 1_000_000} MB of content, which no model writes; "
+                "it was given up. Check the server, or choose another one."
+            )
+
+
+async def _rest(reply: HttpReply, size: _Size) -> bytes:
     parts = []
     while chunk := await reply.read():
+        size.take(len(chunk))
         parts.append(chunk)
     return b"".join(parts)

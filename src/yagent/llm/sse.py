@@ -7,7 +7,7 @@ comments; a field may lack the space after its colon; blank data yields no event
 from yagent.llm.engine import ModelGaveUp
 from yagent.records import dataclass
 
-MAX_EVENT_BYTES = 64 * 1024 * 1024
+MAX_EVENT_BYTES = 16 * 1024 * 1024
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 
 

@@ -26,7 +26,7 @@ from yagent.runtime.clock import Clock, Deadline
 
 BLOCK_BYTES = 256 * 1024
 ERROR_BODY_BYTES = 64 * 1024
-REPLY_BYTES = 256 * 1024 * 1024
+REPLY_BYTES = 128 * 1024 * 1024
 _HEADER_VALUE = pattern(r"(?:[!-~](?:[ \t!-~]*[!-~])?)?")
 _REDIRECTS = {301, 302, 303, 307, 308}
 _INFLATE = {"gzip": 16 + zlib.MAX_WBITS, "x-gzip": 16 + zlib.MAX_WBITS, "deflate": zlib.MAX_WBITS}
