@@ -74,7 +74,8 @@ def test_a_replacement_is_shifted_only_when_it_shares_its_base_indentation_with_
         changed = apply(f"start\n{file}", Edit(search, replace))[0].decode().removeprefix("start\n").removesuffix("\n").split("\n")
     except EditError:
         return
-    if search in file and len(written) == 1 and written[0] != file_base + asked[0]:
+    piece = len(written) == 1 or not search.startswith(" ")
+    if search in file and piece and written[0] != file_base + asked[0]:
         return  # a piece of a line, replaced as it is written
     moved = [line.index("n") - len(indent) for line, indent in zip(changed, written, strict=True)]
     assert set(moved) in ({0}, {len(file_base) - len(search_base)})

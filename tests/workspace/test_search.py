@@ -156,7 +156,7 @@ async def test_results_are_bounded_and_say_so(searcher: Searcher, tmp_path: Path
         write(tmp_path, f"n{number}.txt", "hit\n" * 1000)
     result = await searcher.search(SearchRequest("hit", tmp_path, max_results=50))
     assert len(result.hits) == 50
-    assert result.truncated == "stopped after 50 matches, there are more"
+    assert result.truncated == "stopped after 50 matches, there are more: narrow pattern, path or glob"
 
 
 async def test_exactly_as_many_matches_as_allowed_are_not_called_truncated(searcher: Searcher, tmp_path: Path) -> None:

@@ -74,7 +74,7 @@ class BackgroundJobs:
         """
         running = sum(work.job.state == "running" for work in self._jobs.values())
         if running >= self._limit:
-            raise ShellError(f"{running} background commands run already, which is the limit; stop one first")
+            raise ShellError(f"{running} background commands run already, which is the limit; end one with stop_background first")
         log = self._shell.new_log()
         work = _Work(
             Job(f"bg{len(self._jobs) + 1}", command, directory, "running", None, self._shell.clock.now(), log.path),

@@ -314,7 +314,7 @@ def _rename(source: NamedPath, target: NamedPath, ledger: FileLedger | None) -> 
         except FileExistsError as error:
             raise _taken(source, target) from error
         except OSError as error:
-            raise explain(error, source, f"rename (to {target})") from error
+            raise explain(error, NamedPath(source.path, f"{source} to {target}"), "rename") from error
         if ledger is not None:
             ledger.moved(source.path, target.path)
 

@@ -96,10 +96,10 @@ class MatchReader:
         text, column = _window(_bytes(data["lines"]), data["submatches"][0]["start"] if is_match and data["submatches"] else 0)
         self._room -= len(text) + len(path)
         if is_match and sum(self.matches.values()) >= self._max_results:
-            self._stop(f"stopped after {self._max_results} matches, there are more")
+            self._stop(f"stopped after {self._max_results} matches, there are more: narrow pattern, path or glob")
             return
         if self._room < 0 and self.hits:
-            self._stop(f"stopped after {sum(self.matches.values())} matches because the text is long, there may be more")
+            self._stop(f"stopped after {sum(self.matches.values())} matches because the text is long, there may be more: narrow the search")
             return
         self.matches[path] += is_match
         self.hits.append(SearchHit(path, data["line_number"], column if is_match else 0, text, is_match))

@@ -197,7 +197,7 @@ def _read_text(path: NamedPath, wanted: Wanted, ledger: FileLedger | None) -> Fi
         if wanted.start is None and wanted.lines is None:
             raise FileTooLargeError(
                 f"{path} has {size_text(size)}, over the limit of {size_text(SIZE_LIMIT)} for reading a file whole; "
-                "search it, or read a range by giving a start line and a number of lines"
+                "search it, or read a range of it with start_line and max_lines"
             )
         file.seek(0)
         return _streamed(path, file, size, wanted)

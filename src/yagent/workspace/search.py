@@ -261,7 +261,7 @@ def _located(request: SearchRequest) -> SearchRequest:
     """The request with a glob that is really a path made its root. Blocks."""
     _require_place(NamedPath(request.root, request.name))
     if "\0" in request.pattern or "\n" in request.pattern:
-        raise SearchError("a pattern cannot hold a line break or a NUL character: the search goes line by line")
+        raise SearchError("a pattern cannot hold a line break or a NUL character: the search goes line by line; search for one line of it")
     if request.glob is None or not request.root.is_dir():
         return replace(request, glob=None)
     literal = request.root / request.glob.removeprefix("/")
@@ -303,7 +303,9 @@ def _left_out(reader: MatchReader, said: str, per_file: int) -> list[str]:
     notes = []
     capped = [path for path, count in reader.matches.items() if count >= per_file]
     if capped:
-        notes.append(f"only the first {per_file} matches of a file are shown: {', '.join(map(ascii_name, capped[:5]))}")
+        notes.append(
+            f"only the first {per_file} matches of a file are shown (give its path to see more): {', '.join(map(ascii_name, capped[:5]))}"
+        )
     if reader.oversized:
         names = ", ".join(map(ascii_name, dict.fromkeys(reader.oversized)))
         notes.append(f"matches in extremely long lines, which cannot be shown, are in: {names[:500]}")

@@ -177,7 +177,7 @@ def _print_dir_tree(path: NamedPath, depth: int, limit: int) -> TreeView:
         level = following
     lines = list(root.lines(""))
     if len(lines) > limit:
-        notes.append(f"{len(lines) - limit} entries are left out")
+        notes.append(f"{len(lines) - limit} entries are left out: show the tree of a directory below")
         lines = lines[:limit]
     below = sum(len(branch.scan.ignored) for branch in _all_branches(root)) - len(root.scan.ignored)
     if below:

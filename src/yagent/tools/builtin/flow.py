@@ -2,7 +2,7 @@
 
 import json
 from dataclasses import asdict
-from typing import Annotated, Literal
+from typing import Annotated, Final, Literal
 from uuid import uuid4
 
 from yagent.protocol.asks import Answer, Ask
@@ -10,6 +10,8 @@ from yagent.protocol.handoff import Fact, Handoff, HandoffStatus
 from yagent.records import dataclass
 from yagent.tools.parameters import Describe
 from yagent.tools.spec import CallContext, Effect, Exit, Output, Spec
+
+_WITHOUT_ANSWER: Final = "Go on with the safest assumption and name it in open_questions."
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +74,7 @@ def ask_user_for_help() -> Spec[AskUser]:
 
     async def execute(parameters: AskUser, call: CallContext) -> Output:
         if not parameters.prompt.strip():
-            return Output("The question is empty: put it into prompt.", is_error=True)
+            return Output("Nobody was asked: the question is empty, put it into prompt.", is_error=True)
         if parameters.kind == "select" and len(parameters.options) < 2:
             return Output('Nobody was asked: select needs two or more options. Send them, or use kind "input".', is_error=True)
         options = parameters.options if parameters.kind == "select" else ()
@@ -95,11 +97,12 @@ def _told(kind: str, answer: Answer) -> Output:
     """The answer in words."""
     if answer.answered_by != "user":
         why = "nobody can answer in this run" if answer.answered_by == "nobody" else "the question was cancelled"
-        text = f"No answer: {why}. Go on with the safest assumption and name it in open_questions."
+        text = f"No answer: {why}. {_WITHOUT_ANSWER}"
         return Output(text, is_error=True, summary="no answer")
     if kind == "confirm":
         said = "yes" if answer.granted else "no"
         return Output(f"The user answered: {said}." + (f" They added: {answer.text}" if answer.text.strip() else ""), summary=said)
     if not answer.granted:
-        return Output("The user gave no answer and closed the question." + (f" They said: {answer.text}" if answer.text.strip() else ""))
+        said = f"They said: {answer.text}" if answer.text.strip() else _WITHOUT_ANSWER
+        return Output(f"The user closed the question without an answer. {said}", summary="no answer")
     return Output(f"The user answered: {answer.text}")

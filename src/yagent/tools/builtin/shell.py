@@ -113,7 +113,7 @@ def _ran(command: str, result: ShellResult, limit: float, remark: str) -> Output
         said.append(f"still running at its end and stopped: {', '.join(result.left_behind)}; use is_background for what should go on")
     if result.omitted and result.log is not None:
         call = json.dumps({"path": str(result.log)}, ensure_ascii=False)
-        said.append(f"{result.omitted} bytes of output are left out above; all of it: read_file {call}")
+        said.append(f"all of the output: read_file {call}")
     text = "\n".join([result.output.rstrip("\n") or NOTHING, *remarks(said)])
     return Output(text, is_error=result.timed_out, summary="time limit" if result.timed_out else f"exit {result.exit_code}")
 

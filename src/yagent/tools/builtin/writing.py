@@ -82,7 +82,7 @@ def _create_file() -> Spec[CreateFile]:
             await files.check_create(place, name=name, overwrite=parameters.overwrite, ledger=call.scope.ledger)
 
     def actions(parameters: CreateFile) -> tuple[EditPath, ...]:
-        return (EditPath(parameters.path, "edit" if parameters.overwrite else "create"),)
+        return (EditPath(parameters.path, "replace" if parameters.overwrite else "create"),)
 
     return _changing("create_file", CreateFile, execute, precheck, actions)
 
