@@ -12,7 +12,7 @@ from typing import Any, ClassVar, Generic, TypeVar
 
 import pytest
 
-from yagent.records import dataclass
+from yagent.records import FILLED, dataclass
 
 T = TypeVar("T")
 Decorator = Callable[[type], Any]
@@ -93,6 +93,9 @@ USES: list[Callable[[Any], Any]] = [
     lambda point: point(),
     lambda point: point(1, 2, [], "", 5),
     lambda point: point(1, z=3),
+    lambda point: point(1, x=3),
+    lambda point: point(y=5, x=3).y,
+    lambda point: point(tags=["a"]),
     lambda point: hash(point(1)),
     lambda point: hash(point(1, 2, ())) == hash(point(1, 2, (), "other note")),
     lambda point: setattr(point(1), "x", 2),
@@ -111,8 +114,11 @@ USES: list[Callable[[Any], Any]] = [
 
 
 @pytest.mark.parametrize("work", USES, ids=range(len(USES)))
-def test_a_record_behaves_as_the_original_does(work: Callable[[Any], Any]) -> None:
+@pytest.mark.parametrize("instances", [0, FILLED + 1])
+def test_a_record_behaves_as_the_original_does(work: Callable[[Any], Any], instances: int) -> None:
     ours, original = both(a_point)
+    for _ in range(instances):
+        ours(0)
     assert outcome(lambda: work(ours)) == outcome(lambda: work(original))
 
 
@@ -130,8 +136,9 @@ def test_methods_of_the_class_win_and_the_check_after_init_runs() -> None:
             hidden("")
 
 
-def test_after_the_first_instance_the_signature_is_the_real_one() -> None:
-    Place("here")
+def test_after_a_few_instances_the_signature_is_the_real_one() -> None:
+    for _ in range(FILLED + 1):
+        Place("here")
     assert list(inspect.signature(Place).parameters) == ["name", "parts"]
 
 
@@ -165,7 +172,7 @@ compiled = []
 sys.addaudithook(lambda event, details: compiled.append(event) if event == "compile" else None)
 sample = type("Sample", (), {"__annotations__": {"a": int, "b": str}, "__doc__": "Sample."})
 record = records.dataclass(frozen=True, slots=True)(sample)
-print(len(compiled), record(1, "x"), len(compiled) > 0)
+print(len(compiled), [record(1, "x") for _ in range(records.FILLED + 1)][-1], len(compiled) > 0)
 """
     source = Path(__file__).resolve().parents[1] / "src"
     ended = subprocess.run([sys.executable, "-c", code], cwd=source, capture_output=True, text=True, timeout=50, check=True)

@@ -2,19 +2,21 @@
 
 The standard decorator describes the fields and compiles six methods of every frozen class while it is defined, most of a millisecond each;
 with two hundred records that was a third of the time from process start to the first request. Here all records share their methods, the
-fields of a class are described when somebody asks for them, and its initialiser is compiled when its first instance is made. Fields,
+fields of a class are described when somebody asks for them, and its initialiser is compiled when it has a few instances. Fields,
 defaults, `replace`, `asdict`, matching, hashing and errors are those of `dataclasses`; type checkers see the original. What is not a frozen
 class with slots is left to the original.
 """
 
 import dataclasses
 import inspect
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any, ClassVar, NoReturn, get_origin
 
 __all__ = ["dataclass"]
+
+FILLED = 4  # instances of a class before its initialiser is compiled
 
 if TYPE_CHECKING:
     from dataclasses import dataclass
@@ -46,6 +48,7 @@ def _record(cls: type[Any], *, kw_only: bool) -> type[Any]:
         setattr(record, name, _OnDemand(name, describe))
     if cls.__dict__.get("__init__") is None:
         record.__init__ = _initialiser_on_demand(record)
+    record._own_fields = tuple((name, defaults.get(name, dataclasses.MISSING), kw_only) for name in names)
     decorated: type[Any] = record
     return decorated
 
@@ -90,12 +93,47 @@ def _describe(record: type[Any], annotations: Mapping[str, Any], defaults: Mappi
 
 
 def _initialiser_on_demand(record: type[Any]) -> Callable[..., None]:
+    """Fills the first few instances in step by step, and what does not fit with the right error; most classes have no more."""
+    left = FILLED
+
     def first(self: Any, *arguments: Any, **named: Any) -> None:
-        initialise = _initialiser(record)
-        type.__setattr__(record, "__init__", initialise)
-        initialise(self, *arguments, **named)
+        nonlocal left
+        left -= 1
+        if left < 0 or not _fill(self, record, arguments, named):
+            initialise = _initialiser(record)
+            type.__setattr__(record, "__init__", initialise)
+            initialise(self, *arguments, **named)
 
     return first
+
+
+def _fill(self: Any, record: type[Any], arguments: Sequence[Any], named: Mapping[str, Any]) -> bool:
+    """Initialise an instance in the plain case; False when its arguments do not fit or a base is no record, then anything may be set."""
+    own_fields: dict[str, tuple[Any, bool]] = {}
+    for base in reversed(record.__mro__):
+        if "_own_fields" in base.__dict__:
+            own_fields |= {name: (default, kw_only) for name, default, kw_only in base.__dict__["_own_fields"]}
+        elif "__dataclass_fields__" in base.__dict__:
+            return False
+    places = [name for name, (_, kw_only) in own_fields.items() if not kw_only]
+    if len(arguments) > len(places) or not named.keys() <= own_fields.keys() - set(places[: len(arguments)]):
+        return False
+    given = {**dict(zip(places, arguments, strict=False)), **named}
+    for name, (default, _) in own_fields.items():
+        value = given[name] if name in given else _default(default)
+        if value is dataclasses.MISSING:
+            return False
+        object.__setattr__(self, name, value)
+    if hasattr(record, "__post_init__"):
+        self.__post_init__()
+    return True
+
+
+def _default(declared: Any) -> Any:
+    """What a field without an argument gets."""
+    if not isinstance(declared, dataclasses.Field):
+        return declared
+    return declared.default if declared.default_factory is dataclasses.MISSING else declared.default_factory()
 
 
 def _initialiser(record: type[Any]) -> Callable[..., None]:
