@@ -19,6 +19,7 @@ from typing import Any, TypeVar, TypeVarTuple, Unpack
 
 from yagent.runtime import supervise
 from yagent.runtime.clock import Deadline
+from yagent.workspace import lifeline
 
 START = 1000.0
 EPOCH = datetime(2026, 1, 1, tzinfo=UTC)
@@ -108,7 +109,8 @@ class VirtualTimeLoop(asyncio.SelectorEventLoop):
 
     async def _make_subprocess_transport(self, *args: Any, **kwargs: Any) -> Any:
         transport = await getattr(super(), CHILD_HOOK)(*args, **kwargs)
-        self._virtual.children.append(transport)
+        if lifeline.NAME not in args[1]:  # it works only when we are gone; to wait for it would be to wait for ever
+            self._virtual.children.append(transport)
         return transport
 
 

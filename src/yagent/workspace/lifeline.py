@@ -10,6 +10,7 @@ from typing import Self
 from yagent.runtime.clock import Clock
 from yagent.workspace.processes import Child, ProcessError, Program, start
 
+NAME = "yagent-lifeline"  # what a list of processes calls it
 _SHELL = "/bin/sh"
 # Our pipe for its output is closed by the time it has work to do, so it must not write there.
 # Reads "+ group" and "- group" lines; when they end, ends the groups still listed, and on Linux whatever carries the run's mark.
@@ -65,7 +66,7 @@ class Lifeline:
         async with self._starting:
             if self._watcher is None:
                 script = f"mark={self._mark}{_SCRIPT}"
-                program = Program((_SHELL, "-c", script), self._directory, {"PATH": "/usr/bin:/bin"})
+                program = Program((_SHELL, "-c", script, NAME), self._directory, {"PATH": "/usr/bin:/bin"})
                 try:
                     self._watcher = await start(program, output=lambda _: None, with_input=True)
                 except ProcessError:

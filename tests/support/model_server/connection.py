@@ -66,7 +66,7 @@ class Connection:
             if isinstance(step, Stop):
                 return await self._stop(step, plan, account)
             if isinstance(step, Pause):
-                await asyncio.sleep(step.seconds)
+                await self._pause(step.seconds, account)
                 continue
             await self._send(step, plan, account)
         return True
@@ -79,6 +79,15 @@ class Connection:
         framing = "transfer-encoding: chunked" if plan.length is None else f"content-length: {plan.length}"
         lines = [f"HTTP/1.1 {plan.status} Played", framing, *(f"{name}: {value}" for name, value in plan.headers.items())]
         self.writer.write("\r\n".join([*lines, "", ""]).encode("latin-1"))
+
+    async def _pause(self, seconds: float, account: Account) -> None:
+        """Let time pass, unless the client leaves."""
+        try:
+            async with asyncio.timeout(seconds):
+                account.left_early = not await self.reader.read(1)
+        except TimeoutError:
+            return
+        raise ConnectionResetError("the client left, or sent something out of turn")
 
     async def _send(self, step: Send, plan: Plan, account: Account) -> None:
         if self.writer.is_closing() or self.reader.at_eof():

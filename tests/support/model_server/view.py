@@ -181,4 +181,15 @@ def _messages(body: Mapping[str, Any]) -> _Read:
             )
         )
     tools = {str(item.get("name", "")): item for item in objects(body.get("tools"))}
-    return text_of(body.get("system") or ""), entries, tools, list(body.get("messages") or [])
+    items = [part for message in objects(body.get("messages")) for part in _parts(message)]
+    return text_of(body.get("system") or ""), entries, tools, items
+
+
+def _parts(message: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
+    """A message by its blocks: this provider joins messages of one role and keeps its cache by block."""
+    content = message.get("content")
+    if not isinstance(content, list):
+        yield message
+        return
+    for block in content:
+        yield {**message, "content": [block]}
