@@ -46,6 +46,7 @@ _QUIET = {
     "PIP_NO_INPUT": "1",
     "PIP_DISABLE_PIP_VERSION_CHECK": "1",
     "PYTHONUNBUFFERED": "1",
+    "PYTHONDONTWRITEBYTECODE": "1",  # an edit of equal length in the same second would leave stale bytecode, and tests the old result
     "GH_PROMPT_DISABLED": "1",
     "COMPOSER_NO_INTERACTION": "1",
     "HOMEBREW_NO_AUTO_UPDATE": "1",
