@@ -5,12 +5,17 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from yagent.llm import json_text
-from yagent.llm.engine import Completed, Finish
+from yagent.llm.engine import Completed, ContextTooLong, Finish, TransientModelError
 from yagent.llm.tool_names import ToolNames
 from yagent.protocol.messages import JsonObject, Message, Part, Text, ToolCall, Usage
 from yagent.records import dataclass
 
 NOTHING_RETURNED = "The model returned nothing: no words and no tool call."
+_WINDOW_FULL = {"model_context_window_exceeded", "context_length_exceeded", "context_window_exceeded"}
+_BROKEN_OFF = {
+    "error", "network_error", "server_error", "insufficient_system_resource", "engine_overloaded", "overloaded", "abort", "aborted",
+    "cancelled", "canceled", "timeout", "failed", "in_progress", "queued",
+}  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,7 +92,11 @@ class CallFinisher:
 
 
 def completed(parts: Sequence[Part], ending: Ending, context: ReplyContext, notes: Sequence[str] = ()) -> Completed:
-    """The reply as the loop gets it: without blank text (A11), with a note when it is empty (A19). Calls outweigh the reason (A05)."""
+    """The reply as the loop gets it: without blank text (A11), with a note when it is empty (A19). Calls outweigh the reason (A05).
+
+    Raises `ContextTooLong` or `TransientModelError` when the provider's word for the end says that it is none (A15, A34).
+    """
+    _refuse_failure(ending.reason)
     kept = tuple(part for part in parts if not isinstance(part, Text) or part.text.strip())
     has_calls = any(isinstance(part, ToolCall) for part in kept)
     finish = ending.finish
@@ -119,3 +128,11 @@ def first_known(*values: int | None) -> int | None:
 def largest(left: int | None, right: int | None) -> int | None:
     """The larger of two snapshots of a counter that only grows."""
     return max((value for value in (left, right) if value is not None), default=None)
+
+
+def _refuse_failure(reason: str) -> None:
+    """Some servers report what went wrong only as the reason why the reply ended."""
+    if reason.lower() in _WINDOW_FULL:
+        raise ContextTooLong("The model's context window was full before the reply was complete.", detail=reason)
+    if reason.lower() in _BROKEN_OFF:
+        raise TransientModelError(f"The server broke the reply off ({reason}).", detail=reason)

@@ -31,9 +31,10 @@ def build(options: CallOptions, model: WireModel, own: Mapping[str, Any], withhe
     if temperature is not None:
         fields["temperature"] = temperature
     _add_effort(fields, model)
-    for path in (*quirks.omit, *learned.dropped, *withheld):
-        remove(fields, path)
+    unwanted = (*quirks.omit, *learned.dropped, *withheld)
+    remove_all(fields, unwanted)
     _fit_budget(fields, model)
+    remove_all(fields, unwanted)  # what thinking brings along may be unwanted too
     return {learned.renamed.get(name, name): value for name, value in fields.items()}
 
 
@@ -118,6 +119,12 @@ def merge(fields: dict[str, Any], more: Mapping[str, Any]) -> None:
             merge(present, value)
         else:
             fields[name] = copy.deepcopy(value)
+
+
+def remove_all(fields: dict[str, Any], paths: Iterable[str]) -> None:
+    """Take several fields out."""
+    for path in paths:
+        remove(fields, path)
 
 
 def remove(fields: dict[str, Any], path: str) -> None:

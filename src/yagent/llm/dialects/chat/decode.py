@@ -17,13 +17,19 @@ from yagent.protocol.messages import Part, Reasoning, Text, ToolCall, Usage
 _FINISH: Mapping[str, Finish] = {
     "stop": "stop",
     "eos": "stop",
+    "end_turn": "stop",
     "stop_sequence": "stop",
     "tool_calls": "tool_calls",
+    "tool_use": "tool_calls",
     "function_call": "tool_calls",
     "length": "length",
     "max_tokens": "length",
+    "max_output_tokens": "length",
     "content_filter": "content_filter",
     "sensitive": "content_filter",
+    "safety": "content_filter",
+    "prohibited_content": "content_filter",
+    "recitation": "content_filter",
     "refusal": "refusal",
 }
 _REASONING_FIELDS = ("reasoning_content", "reasoning", "reasoning_text")
@@ -71,7 +77,7 @@ class ChatDecoder:
         self._keep(self._markup.end())
         finisher = CallFinisher(self._context)
         parts = [*self._thoughts(), Text(json_text.whole_characters("".join(self._text))), *self._tool_calls(finisher)]
-        finish: Finish = "refusal" if self._refused else _FINISH.get(self._reason or "stop", "unknown")
+        finish: Finish = "refusal" if self._refused else _FINISH.get((self._reason or "stop").lower(), "unknown")
         ending = Ending(finish, self._reason or "", self._usage, self._model)
         return completed(parts, ending, self._context, finisher.notes)
 

@@ -7,7 +7,7 @@ from yagent.llm import json_text
 from yagent.llm.assemble import CallFinisher, Ending, ReplyContext, arguments_text, completed, count, largest
 from yagent.llm.dialects.failure import read_object, stream_failure
 from yagent.llm.dialects.port import Delta
-from yagent.llm.engine import Completed, ContextTooLong, Finish, ReasoningDelta, TextDelta, TransientModelError
+from yagent.llm.engine import Completed, Finish, ReasoningDelta, TextDelta, TransientModelError
 from yagent.llm.quirks import Quirks
 from yagent.llm.sse import SseEvent
 from yagent.protocol.messages import Part, Reasoning, Text, Usage
@@ -17,10 +17,11 @@ _FINISH: Mapping[str, Finish] = {
     "stop_sequence": "stop",
     "tool_use": "tool_calls",
     "max_tokens": "length",
+    "length": "length",
+    "content_filter": "content_filter",
     "pause_turn": "pause",
     "refusal": "refusal",
 }
-_WINDOW_FULL = "model_context_window_exceeded"
 _GROWS = {"text_delta": ("text", "text"), "thinking_delta": ("thinking", "thinking"), "signature_delta": ("thinking", "signature")}
 
 
@@ -67,11 +68,9 @@ class MessagesDecoder:
         return deltas
 
     def result(self) -> Completed:
-        """See `Decoder.result`. Raises `ContextTooLong` when the window filled up while the model wrote (A34)."""
+        """See `Decoder.result`."""
         if not self._finished and not self._reason:
             raise TransientModelError("The stream ended before the reply was complete.")
-        if self._reason == _WINDOW_FULL:
-            raise ContextTooLong("The model's context window was full before the reply was complete.", detail=_WINDOW_FULL)
         finisher = CallFinisher(self._context)
         parts = [self._part(index, finisher) for index in sorted(self._blocks)]
         finish = _FINISH.get(self._reason, "unknown") if self._reason else "stop"

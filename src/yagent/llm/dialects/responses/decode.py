@@ -65,9 +65,12 @@ class ResponsesDecoder:
         finisher = CallFinisher(self._context)
         items = self._all_items()
         parts = [part for item in items for part in _parts(item, finisher)]
+        status = self._response.get("status")
         reason = str(_mapping(self._response.get("incomplete_details")).get("reason") or "")
         finish: Finish = "stop"
-        if self._response.get("status") == "incomplete" or reason:
+        if status not in ("completed", "incomplete"):
+            reason = str(status)
+        if status != "completed" or reason:
             finish = _INCOMPLETE.get(reason, "unknown")
         elif any(_refusals(item) for item in items):
             finish = "refusal"
