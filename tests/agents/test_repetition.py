@@ -31,8 +31,33 @@ def test_two_steps_in_turn_are_counted_by_rounds() -> None:
     assert counts(*islice(cycle("ab"), 24))[-1] == END
 
 
+def test_three_and_four_steps_in_turn_are_circles_too() -> None:
+    assert counts(*islice(cycle("abc"), 9)) == [1, 1, 1, 2, 2, 2, 3, 3, 3]
+    assert counts(*islice(cycle("abcd"), 12))[-1] == 3
+    assert counts(*islice(cycle("abcde"), 50))[-1] == 1
+
+
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [
+        ("2 failed in 0.03s", "2 failed in 1.25s"),
+        ("[exit code 1; 0.3 s in /work]", "[exit code 1; 0.4 s in /work]"),
+        ("[repo#1 · ok · agent_exit · 2 steps]", "[repo#2 · ok · agent_exit · 2 steps]"),
+    ],
+)
+def test_how_long_it_took_and_which_number_it_had_are_no_difference(first: str, second: str) -> None:
+    repetition = Repetition()
+    assert [step(repetition, ("call", "{}", text)) for text in (first, second)] == [1, 2]
+
+
+@pytest.mark.parametrize(("first", "second"), [("12 s to go", "11 s to go"), ("10.5 % done", "11.5 % done"), ("issue #1", "issue #2")])
+def test_what_a_poll_waits_for_is_a_difference(first: str, second: str) -> None:
+    repetition = Repetition()
+    assert [step(repetition, ("call", "{}", text)) for text in (first, second)] == [1, 1]
+
+
 def test_work_that_moves_on_is_no_circle() -> None:
-    assert max(counts(*"abcabcabcabc")) == 1
+    assert max(counts(*"abcdeabcdeabcde")) == 1
     assert counts(*"aabbaabb") == [1, 2, 1, 2, 1, 2, 1, 2]
 
 

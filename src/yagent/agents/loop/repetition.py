@@ -1,17 +1,23 @@
 """Notices an agent that goes in circles.
 
-A step is its calls (names and arguments, canonical) with their results. The same step over and over, or two steps in turn, is a circle; a
-poll whose result changes is not, because its steps differ.
+A step is its calls (names and arguments, canonical) with their results. The same step over and over, or a few steps in turn, is a circle;
+a poll whose result changes is not, because its steps differ. What differs in any two results of the same call says nothing and is left out
+of the comparison: how long something took, and the running number of a delegation.
 """
 
 import hashlib
 import json
+import re
 from collections.abc import Sequence
 
 from yagent.protocol.messages import ToolCall
 from yagent.tools.spec import Output
 
 REMINDER, WARNING, STRONG_WARNING, END = 3, 5, 8, 12
+LONGEST_CIRCLE = 4  # steps
+
+# Fractions of a second are measured, whole seconds may be what a poll waits for.
+_INCIDENTAL = re.compile(r"(?<=\w)#\d+(?= · )|\b\d+\.\d+(?=\s?(?:ms|s|sec|secs|second|seconds)\b)")
 
 _TEXTS = {
     REMINDER: "Note: this is the third time with the same call and the same result. Use what you have, or try something else.",
@@ -21,7 +27,7 @@ _TEXTS = {
 
 
 class Repetition:
-    """Counts how often the newest step has come round, alone or in turn with one other."""
+    """Counts how often the newest step has come round, alone or in turn with a few others."""
 
     def __init__(self) -> None:
         self._history: list[str] = []
@@ -30,10 +36,12 @@ class Repetition:
         """Take in one step; returns how many times it has occurred in an unbroken circle, itself included."""
         digest = hashlib.sha256()
         for call, output in zip(calls, outputs, strict=True):
-            digest.update(f"{call.name}\0{_canonical(call.arguments)}\0{output.text}\0".encode("utf-8", "surrogatepass"))
+            digest.update(
+                f"{call.name}\0{_canonical(call.arguments)}\0{_INCIDENTAL.sub('', output.text)}\0".encode("utf-8", "surrogatepass")
+            )
         self._history.append(digest.hexdigest())
-        self._history = self._history[-2 * END :]
-        return max(self._rounds(1), self._rounds(2))
+        self._history = self._history[-LONGEST_CIRCLE * END :]
+        return max(self._rounds(period) for period in range(1, LONGEST_CIRCLE + 1))
 
     def _rounds(self, period: int) -> int:
         """How often the last step recurs when the history is read backwards in circles of `period` steps."""
