@@ -51,6 +51,7 @@ class Room:
         deny: Sequence[str] = (),
         grants: Granted | None = None,
         recoverable: Callable[[Path], bool] = lambda path: False,
+        moved: Callable[[Path], None] = lambda path: None,
     ) -> Permissions:
         """Build permissions for this room."""
         settings = PermissionSettings(
@@ -64,6 +65,7 @@ class Room:
             protected=ProtectedSettings(home=self.home, data_home=self.home / ".yagent"),
             environment={"HOME": str(self.home), "PATH": "/usr/bin:/bin", **self.variables},
             recoverable=recoverable,
+            moved=moved,
         )
         return Permissions(settings, grants)
 

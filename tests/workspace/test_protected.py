@@ -23,7 +23,7 @@ def base(tmp_path: Path) -> Path:
 def protection(base: Path, path: str) -> str:
     guard = Guard(base / "w", home=base / "home")
     settings = ProtectedSettings(
-        home=base / "home", data_home=base / "home/.yagent", secrets=(base / "given.toml",), git_directory=base / "gitdir"
+        home=base / "home", data_home=base / "home/.yagent", secrets=(base / "given.toml",), git_directories=(base / "gitdir",)
     )
     found = ProtectedSet(settings, guard).of(guard.locate(path))
     return found.strength if found else ""

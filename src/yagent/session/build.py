@@ -38,7 +38,16 @@ from yagent.session.engines import Engines, EngineSource
 from yagent.session.project import Surroundings
 from yagent.session.request import SessionRequest
 from yagent.session.session import Session
-from yagent.session.settings import approvals_line, mode, permission_settings, run_settings, secret_texts, shell_settings, task_settings
+from yagent.session.settings import (
+    Places,
+    approvals_line,
+    mode,
+    permission_settings,
+    run_settings,
+    secret_texts,
+    shell_settings,
+    task_settings,
+)
 from yagent.session.subscribers import attach_logs
 from yagent.session.task_work import TaskWork
 from yagent.session.tasks import TaskOwned, TaskRunner
@@ -47,6 +56,7 @@ from yagent.session.workshop import Workshop
 from yagent.tools.builtin.catalogue import shipped_tools
 from yagent.tools.registry import Registry
 from yagent.tools.spec import AnySpec
+from yagent.workspace.actions import Decision, ReadPath
 from yagent.workspace.git import Git
 from yagent.workspace.grants import Grants
 from yagent.workspace.guard import too_wide_for_yolo
@@ -84,7 +94,7 @@ async def open_session(request: SessionRequest, clock: Clock, *, source: EngineS
         settings = shell_settings(config, request, chosen)
         shell = await stack.enter_async_context(Shell(clock=clock, environment=request.environ, temporary=temporary, settings=settings))
         work = TaskWork()
-        permissions = permission_settings(config, request, home, user, temporary, work.is_recoverable)
+        permissions = permission_settings(config, request, Places(home, user, temporary), settings, work)
         parts = _Parts(request, config, home, clock, domain, engines, shell, work, partial(_crash_reported, home, clock, redactor))
         session, close = await parts.session(permissions, [home.problem, *(chosen.notices if chosen else ())])
         try:
@@ -182,7 +192,9 @@ class _Parts:
             settings=settings,
         )
         approvals = approvals_line(permissions.mode, can_ask=request.can_ask)
-        surroundings = Surroundings(request.workspace, Git(clock, request.environ), clock, approvals=approvals)
+        surroundings = Surroundings(
+            request.workspace, Git(clock, request.environ), clock, approvals=approvals, may_read=partial(_may_read, permissions)
+        )
         owned = TaskOwned(permissions, surroundings, self.work, task)
         tasks = TaskRunner(shop, owned, task_settings(config, request.flags), start_warnings=warnings)
         attach_logs(bus, self.domain)
@@ -214,6 +226,11 @@ def _unwritable(rollouts: Path) -> str | None:
     except OSError as failure:
         return f"{rollouts} cannot be made ({failure.strerror}); this run works without persistence. Set YAGENT_HOME to another directory."
     return None
+
+
+def _may_read(permissions: Permissions, path: str) -> bool:
+    """Whether a tool would read this path without asking. Blocks."""
+    return permissions.judge("read_file", (ReadPath(path),)).decision is Decision.ALLOW
 
 
 def _crash_reported(home: DataHome, clock: Clock, redactor: Redactor, error: BaseException) -> str:

@@ -3,7 +3,7 @@
 import os
 import platform
 import stat
-from collections.abc import Awaitable, Coroutine, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final, Literal
 
@@ -14,6 +14,7 @@ from yagent.runtime.clock import Clock
 from yagent.runtime.supervise import in_thread, together
 from yagent.workspace.changes import ChangedFile, WorkspaceState, changed_files, state
 from yagent.workspace.git import Git, GitFacts, Place
+from yagent.workspace.inventory import Inventory, take_inventory
 
 COMMITS: Final = 3  # shown to the Director
 _CHANGES: Final[Mapping[str, Literal["created", "modified", "deleted"]]] = {
@@ -34,13 +35,14 @@ class Found:
 
 
 class Surroundings:
-    """The workspace as the Director's context and the task's account see it."""
+    """The workspace as the Director's context and the task's account see it. `may_read` says whether a path is read without asking."""
 
-    def __init__(self, workspace: Path, git: Git, clock: Clock, *, approvals: str) -> None:
+    def __init__(self, workspace: Path, git: Git, clock: Clock, *, approvals: str, may_read: Callable[[str], bool]) -> None:
         self._workspace = workspace
         self._git = git
         self._clock = clock
         self._approvals = approvals
+        self._may_read = may_read
 
     async def place(self) -> Place:
         """Where the workspace stands, for the look at it and the state of it."""
@@ -51,29 +53,28 @@ class Surroundings:
         work: list[tuple[str, Coroutine[Any, Any, Any]]] = [
             ("git facts", self._facts(place)),
             ("git log", self._recent_commits()),
-            ("documents", in_thread(_read_documents, self._workspace)),
+            ("documents", in_thread(_read_documents, self._workspace, self._may_read)),
         ]
         facts, commits, documents = await together(work)
         git: GitFacts = facts.result()
+        found, refused = documents.result()
         environment = Environment(
             workspace=str(self._workspace),
             system=f"{platform.system()} {platform.machine()}",
             date=f"{self._clock.wall():%Y-%m-%d}",
             git=_git_lines(git, commits.result()),
             approvals=self._approvals,
+            remarks=tuple(f"{name} was not read: it leads to a place that is not read unasked." for name in refused),
         )
-        return Found(environment, fit_documents(documents.result()), git, commits.result())
+        return Found(environment, fit_documents(found), git, commits.result())
 
     async def state(self, place: Awaitable[Place]) -> WorkspaceState:
         """What differs from the last commit now, to tell the task's changes from the user's own."""
         return await state(self._git, self._workspace, await place)
 
-    async def tracked(self, state: WorkspaceState) -> frozenset[str]:
-        """The paths git has, relative to the repository's root; empty where that is not known."""
-        answer = None if state.root is None else await self._git.ask(state.root, "ls-files", "-z")
-        if answer is None or answer.code != 0 or answer.truncated:
-            return frozenset()
-        return frozenset(os.fsdecode(name) for name in answer.output.split(b"\0") if name)
+    async def inventory(self, state: WorkspaceState) -> Inventory | None:
+        """What is there as the state was taken, to tell whose work a deletion would lose; None when that cannot be known."""
+        return await take_inventory(self._git, self._workspace, state)
 
     async def changes(self, since: WorkspaceState) -> tuple[tuple[FileChange, ...], str | None]:
         """The files that changed since, relative to the workspace, and a note when there may be more."""
@@ -117,13 +118,20 @@ def _git_lines(git: GitFacts, commits: Sequence[str]) -> tuple[str, ...]:
     return tuple(lines)
 
 
-def _read_documents(workspace: Path) -> list[Document]:
+def _read_documents(workspace: Path, may_read: Callable[[str], bool]) -> tuple[list[Document], list[str]]:
+    """The documents, and the names of those that are there but may not be read: links that lead to the user's keys, for example."""
     found: list[Document] = []
+    refused: list[str] = []
     for name in DOCUMENTS:
+        if not (workspace / name).is_file():
+            continue
+        if not may_read(name):
+            refused.append(name)
+            continue
         text = _read(workspace / name)
         if text is not None and not any(text == document.text for document in found):  # a link to the same document
             found.append(Document(name, text))
-    return found
+    return found, refused
 
 
 def _read(path: Path) -> str | None:

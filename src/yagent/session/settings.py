@@ -1,7 +1,7 @@
 """From the configuration and the options of a run to the small settings each room is given. Options win where they were given."""
 
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 
 from yagent.agents.director.hooks import ReminderPolicy
@@ -11,10 +11,15 @@ from yagent.config.providers import ProviderChoice, Resolution
 from yagent.config.schema import Config
 from yagent.config.switches import concurrency_enabled
 from yagent.config.vendors import VENDORS
+from yagent.records import dataclass
 from yagent.runtime.paths import DataHome
 from yagent.session.request import RunFlags, SessionRequest
+from yagent.session.task_work import TaskWork
 from yagent.session.tasks import TaskSettings
 from yagent.session.workshop import RunSettings
+from yagent.workspace.environment import child_environment
+from yagent.workspace.file_system import LocalFileSystem
+from yagent.workspace.git_directory import git_directories
 from yagent.workspace.permissions import Mode, PermissionSettings
 from yagent.workspace.protected import ProtectedSettings
 from yagent.workspace.shell import ShellSettings
@@ -73,11 +78,23 @@ def task_settings(config: Config, flags: RunFlags) -> TaskSettings:
     )
 
 
+@dataclass(frozen=True, slots=True)
+class Places:
+    """Where things are on this machine: yagent's own directory, the user's home directory, the session's private temporary one."""
+
+    data: DataHome
+    user: Path | None
+    temporary: Path
+
+
 def permission_settings(
-    config: Config, request: SessionRequest, home: DataHome, user: Path | None, temporary: Path, recoverable: Callable[[Path], bool]
+    config: Config, request: SessionRequest, places: Places, shell: ShellSettings, work: TaskWork
 ) -> PermissionSettings:
-    """The user's rules and the machine's protected places."""
+    """The user's rules, the machine's protected places, and the environment that commands will really see."""
     flags, rules = request.flags, config.permissions
+    user, temporary = places.user, places.temporary
+    files = LocalFileSystem()
+    seen = child_environment(request.environ, temporary=temporary, pass_env=shell.pass_env, provider_keys=shell.provider_keys)
     return PermissionSettings(
         workspace=request.workspace,
         mode=mode(config, flags),
@@ -89,10 +106,14 @@ def permission_settings(
         task_temporary=temporary,
         system_temporary=temporary.parent,
         protected=ProtectedSettings(
-            home=user, data_home=home.asked, secrets=() if request.config_path is None else (Path(os.path.abspath(request.config_path)),)
+            home=user,
+            data_home=places.data.asked,
+            secrets=() if request.config_path is None else (Path(os.path.abspath(request.config_path)),),
+            git_directories=git_directories(str(request.workspace), seen.variables, files),
         ),
-        environment=request.environ,
-        recoverable=recoverable,
+        environment=seen.variables,
+        recoverable=work.is_recoverable,
+        moved=work.moved,
     )
 
 

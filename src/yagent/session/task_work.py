@@ -1,51 +1,98 @@
 """Whose work is lost when a file goes: the task's own, which it may throw away, or the user's.
 
-Known at the start of a task: what differed from the last commit (the user's own work, never the task's to delete) and what git tracks
-(it has the committed form). Everything else that is younger than the task was made by it. A file that was moved keeps its age.
+What was there when the task began and is not in git as it was is the user's: never the task's to delete or to replace as a whole, even
+after the task changed it. Everything else git can give back, or the task made. A file is known again under another name, where the move
+was seen or its inode is found; times are not relied on, since clocks differ and files are touched.
 """
 
 import os
 import stat
 from pathlib import Path
 
-from yagent.workspace.changes import WorkspaceState
+from yagent.workspace.inventory import Identity, Inventory
 
-MOST_ENTRIES = 2_000  # of a directory; a larger one is not looked through
+MOST_ENTRIES = 20_000  # of a directory; a larger one is not looked through
 
 
 class TaskWork:
-    """What of the workspace the running task may delete without losing anybody else's work."""
+    """What of the workspace the running task may delete or replace without losing anybody else's work."""
 
     def __init__(self) -> None:
-        self._state: WorkspaceState | None = None
-        self._tracked: frozenset[str] = frozenset()
-        self._started = float("inf")
+        self._before: Inventory | None = None
+        self._by_identity: dict[Identity, str] = {}
+        self._moved: set[str] = set()
 
-    def begin(self, state: WorkspaceState, tracked: frozenset[str], started: float) -> None:
-        """A task begins: the state of the workspace before it, the paths git tracks, and the time in seconds since 1970."""
-        self._state, self._tracked, self._started = state, tracked, started
+    def begin(self, before: Inventory | None) -> None:
+        """A task begins: what was there before it; None while that is not known, so that nothing is the task's own."""
+        self._before = before
+        self._by_identity = {} if before is None else {identity: name for name, identity in before.others.items()}
+        self._moved = set()
+
+    def moved(self, target: Path) -> None:
+        """Work that is not the task's own may have got to `target` (resolved)."""
+        name = self._name(target)
+        if name is not None:
+            self._moved.add(name)
 
     def is_recoverable(self, path: Path) -> bool:
-        """Whether deleting `path` loses nothing that was there before the task. False as long as nothing is known. Blocks shortly."""
-        if self._state is None:
-            return False
+        """Whether losing what is at `path` (resolved) loses nothing that was there before the task. Blocks shortly."""
         try:
-            return self._is_own(path, [MOST_ENTRIES])
+            return self._before is not None and self._all_own(path, self._before)
         except OSError:
             return False
 
-    def _is_own(self, path: Path, left: list[int]) -> bool:
-        left[0] -= 1
-        if left[0] < 0:
+    def _all_own(self, path: Path, before: Inventory) -> bool:
+        name = self._name(path)
+        if name is None or not self._is_open(name, before):
             return False
         status = path.lstat()
-        if stat.S_ISDIR(status.st_mode):
-            return all(self._is_own(each, left) for each in path.iterdir())
-        name = self._name(path)
-        if self._state is not None and name in self._state.fingerprints:
-            return False
-        return name in self._tracked or min(status.st_mtime, status.st_ctime) >= self._started
+        if not stat.S_ISDIR(status.st_mode):
+            return self._is_own(name, (status.st_dev, status.st_ino), before)
+        left = MOST_ENTRIES
+        waiting = [name]
+        while waiting:
+            directory = waiting.pop()
+            if directory in before.closed or directory in self._moved:
+                return False
+            with os.scandir(before.root / directory) as entries:
+                for entry in entries:
+                    left -= 1
+                    child = f"{directory}/{entry.name}" if directory else entry.name
+                    if entry.is_dir(follow_symlinks=False):
+                        waiting.append(child)
+                    elif left < 0 or not self._is_own(child, (status.st_dev, entry.inode()), before):
+                        return False
+        return True
 
-    def _name(self, path: Path) -> str:
-        root = None if self._state is None else self._state.root
-        return str(path) if root is None else os.path.relpath(path, root)
+    def _is_open(self, name: str, before: Inventory) -> bool:
+        """Whether something is known of the places a name lies in, and nothing of the user's was moved there."""
+        pieces = name.split("/")
+        above = {"", *("/".join(pieces[:end]) for end in range(1, len(pieces) + 1))}
+        return above.isdisjoint(before.closed) and above.isdisjoint(self._moved)
+
+    def _is_own(self, name: str, identity: Identity, before: Inventory) -> bool:
+        if name in before.others or name in self._moved:
+            return False
+        if name in before.kept:
+            return True
+        earlier = self._by_identity.get(identity)
+        return earlier is None or not self._is_still(identity, before.root / earlier)
+
+    @staticmethod
+    def _is_still(identity: Identity, earlier: Path) -> bool:
+        """Whether a file of the user's is meant: it is gone from where it was (moved), or still there (a link, a name in another case).
+
+        Where another file has taken its name, its inode was given to a new one.
+        """
+        try:
+            status = earlier.lstat()
+        except FileNotFoundError:
+            return True
+        return (status.st_dev, status.st_ino) == identity
+
+    def _name(self, path: Path) -> str | None:
+        """The name in the inventory, "" for its root; None for what lies outside."""
+        if self._before is None or not path.is_relative_to(self._before.root):
+            return None
+        name = os.path.relpath(path, self._before.root)
+        return "" if name == "." else name

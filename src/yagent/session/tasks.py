@@ -109,14 +109,14 @@ class TaskRunner:
         Whoever wants to change a file waits for the write lock, and so until the state is known.
         """
         lock, surroundings = self._shop.write_lock, self._owned.surroundings
-        started = self._shop.clock.wall().timestamp()
+        self._owned.work.begin(None)
         await lock.acquire()
 
         async def take() -> WorkspaceState:
             try:
                 await looking.outcome()
                 state = await surroundings.state(place)
-                self._owned.work.begin(state, await surroundings.tracked(state), started)
+                self._owned.work.begin(await surroundings.inventory(state))
                 return state
             finally:
                 lock.release()

@@ -27,7 +27,8 @@ class Mode(StrEnum):
         return tuple(Mode).index(self)
 
 
-Change = Literal["create", "edit", "delete", "rename"]
+Change = Literal["create", "edit", "replace", "delete", "rename"]
+"""`replace` gives a file other content as a whole, so that what is in it is lost as by deleting it; where there is none it creates one."""
 
 
 @dataclass(frozen=True, slots=True)

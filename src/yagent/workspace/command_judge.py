@@ -131,7 +131,7 @@ class CommandJudge:
         for operand in rating.reads:
             effects = effects.stricter(self.operands.read(operand, command.directories, mode, inert=rating.inert))
         for write in rating.writes:
-            effects = effects.stricter(self.operands.write(write.word, write.change, command.directories, mode))
+            effects = effects.stricter(self.operands.of(command).write(write, command.directories, mode))
         for word in (*rating.mentions, *rating.runs, *(words if rating.nature is Nature.ASKS else ())):
             effects = effects.stricter(self.operands.mention(word, command.directories, mode))
         by_nature = self._by_nature(command, rating, mode, effects)
@@ -268,7 +268,7 @@ class CommandJudge:
             return "what is not known yet: the directory"
         for directory in command.directories:
             here = posixpath.normpath(posixpath.join(directory, *(word.text for word in elsewhere)))
-            found = program_named(str(self.paths.guard.resolve(Path(here))), self.paths.guard.file_system)
+            found = program_named(str(self.paths.guard.resolve(Path(here))), self.environment, self.paths.guard.file_system)
             if found:
                 return found
         return ""

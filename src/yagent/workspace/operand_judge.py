@@ -4,19 +4,22 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from yagent.records import dataclass
 from yagent.workspace.actions import Change, Decision, Mode
+from yagent.workspace.arrivals import Arrivals
 from yagent.workspace.globbing import expand
 from yagent.workspace.guard import GuardError, Location
 from yagent.workspace.loopback import is_loopback
-from yagent.workspace.path_judge import FREE_DEVICES, PathJudge
-from yagent.workspace.programs.rating import Read
+from yagent.workspace.path_judge import FREE_DEVICES, LOSING, PathJudge
+from yagent.workspace.programs.rating import Read, Write
 from yagent.workspace.rule_book import ALLOWED, Finding, asks, denies
 from yagent.workspace.shell_syntax.commands import Analysis, Command, Directories, Redirection, every_command
 from yagent.workspace.shell_syntax.words import Word
 
+_REPLACING = frozenset({">", ">|", "&>", ">&"})
 _DESCRIPTOR = re.compile(r"/dev/fd/[0-9]+")
 _NETWORK_FILE = re.compile(r"/dev/(tcp|udp)/")
 _COPIED_DESCRIPTOR = re.compile(r"[0-9]+-?|-")
@@ -33,11 +36,16 @@ class OperandJudge:
     """Judges operands of shell commands with the paths judge.
 
     `doubtful`: something in the line names, or could be turned into, a path that leads out of the workspace; what is only known when
-    the line runs could then be such a path.
+    the line runs could then be such a path. `arrivals`: where the line itself brings what is there now under another name.
     """
 
     paths: PathJudge
     doubtful: bool = False
+    arrivals: Arrivals | None = None
+
+    def of(self, command: Command) -> OperandJudge:
+        """Return the judge of one command's operands: what it moves itself is not in its own way."""
+        return self if self.arrivals is None or not self.arrivals.known else replace(self, arrivals=self.arrivals.beside(command))
 
     def settled(self, words: Sequence[Word], directories: Directories) -> tuple[Word, ...]:
         """Replace patterns by the files they stand for; one that cannot be expanded becomes a word that is not known."""
@@ -87,8 +95,9 @@ class OperandJudge:
             result = result.stricter(judged)
         return result
 
-    def write(self, word: Word, change: Change, directories: Directories, mode: Mode) -> Finding:
+    def write(self, write: Write, directories: Directories, mode: Mode) -> Finding:
         """Judge one operand that is changed."""
+        word, change = write.word, write.change
         if not word.known or word.glob or _NETWORK_FILE.match(word.text):
             refused = self._likely(word, directories, mode)
             if refused is not None:
@@ -103,9 +112,21 @@ class OperandJudge:
             return found
         result = ALLOWED
         for location in found:
-            actual: Change = "edit" if change == "create" and location.exists and not location.is_directory else change
-            result = result.stricter(self.paths.edit(location, actual, mode))
+            result = result.stricter(self._written(location, change, mode, fills=write.fills))
         return result
+
+    def _written(self, location: Location, change: Change, mode: Mode, *, fills: bool) -> Finding:
+        if fills and location.is_directory:
+            change = "create"
+        elif change == "create" and location.exists and not location.is_directory:
+            change = "edit"
+        judged = self.paths.edit(location, change, mode)
+        if mode is Mode.YOLO and change in LOSING and judged.decision is Decision.ALLOW and self._is_lost(location, change):
+            return self.paths.loss(location, change)
+        return judged
+
+    def _is_lost(self, location: Location, change: Change) -> bool:
+        return self.arrivals is not None and self.arrivals.lost(location, change)
 
     def redirection(self, redirection: Redirection, mode: Mode) -> Finding:
         """Judge what a redirection opens."""
@@ -116,7 +137,8 @@ class OperandJudge:
             return ALLOWED if mode is Mode.FULL_YOLO else asks("network", f"{word.text} reaches the network")
         if redirection.operator in ("<", "<&"):
             return self.read(Read(word), redirection.directories, mode, inert=False)
-        return self.write(word, "create", redirection.directories, mode)
+        change: Change = "replace" if redirection.operator in _REPLACING else "create"
+        return self.write(Write(word, change), redirection.directories, mode)
 
     def mention(self, word: Word, directories: Directories, mode: Mode) -> Finding:
         """Judge a word of a program that may do anything with it."""

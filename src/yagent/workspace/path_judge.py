@@ -29,12 +29,14 @@ WHOLE_WORKSPACE = "edit(**)"
 
 @dataclass(frozen=True, slots=True)
 class PathJudge:
-    """`recoverable(path)` says that deleting it loses nothing: the task made it, or version control has it as it is."""
+    """`recoverable(path)` says that losing it loses nothing: the task made it, or version control has it as it is. `moved(path)` hears
+    where something that is not recoverable may get to."""
 
     guard: Guard
     protected: ProtectedSet
     book: RuleBook
     recoverable: Callable[[Path], bool]
+    moved: Callable[[Path], None] = lambda path: None
     home: Path | None = None
     task_temporary: Path | None = None
     system_temporary: Path | None = None
@@ -66,6 +68,8 @@ class PathJudge:
 
     def edit(self, location: Location, change: Change, mode: Mode) -> Finding:
         """Judge a change."""
+        if change == "replace" and not location.exists:
+            change = "create"
         if str(location.named) in WRITABLE_DEVICES:
             return ALLOWED
         ruled = self.book.path("edit", location)
@@ -107,7 +111,7 @@ class PathJudge:
 
     def _outside(self, location: Location, change: Change, mode: Mode) -> Finding:
         temporary = self.system_temporary
-        new = not location.exists and change in ("create", "edit")
+        new = not location.exists and change in ("create", "edit", "replace")
         if mode is Mode.YOLO and new and temporary is not None and _is_below(location.resolved, self.guard.resolve(temporary)):
             return ALLOWED
         where = f"{location.requested} is outside the workspace ({location.resolved})"
@@ -118,10 +122,20 @@ class PathJudge:
             return asks("whole_workspace", f"{location.requested} is the whole workspace")
         if mode is Mode.ASK or (self.ceiling and self.book.names_in_allow("edit")):
             return asks("edit", f"{_VERBS[change]} {location.requested}", self._rule_for(location))
-        if change == "delete" and location.exists and not self._is_own_temporary(location) and not self.recoverable(location.resolved):
-            return asks("loses_work", f"deleting {location.requested} would lose work that this task did not make and git does not have")
+        if change in LOSING and self.is_precious(location):
+            return self.loss(location, change)
         reason = self.protected.of(location)
         return Finding(Decision.ALLOW, Reason("runs_later", f"{location.requested} is {reason.what}")) if reason else ALLOWED
+
+    def is_precious(self, location: Location) -> bool:
+        """Say whether something is there whose loss would lose work that the task did not make."""
+        return location.exists and not self._is_own_temporary(location) and not self.recoverable(location.resolved)
+
+    def loss(self, location: Location, change: Change) -> Finding:
+        """Ask because of a loss."""
+        instead = "; edit it in place, or write to another file" if change == "replace" else ""
+        text = f"{_VERBS[change]} {location.requested} would lose work that this task did not make and git does not have{instead}"
+        return asks("loses_work", text, self._rule_for(location), lasting=False)
 
     def _is_own_temporary(self, location: Location) -> bool:
         return self.task_temporary is not None and _is_below(location.resolved, self.guard.resolve(self.task_temporary))
@@ -133,7 +147,14 @@ class PathJudge:
         return f"edit({escape_glob(location.resolved)})"
 
 
-_VERBS: dict[Change, str] = {"create": "creating", "edit": "changing", "delete": "deleting", "rename": "renaming"}
+_VERBS: dict[Change, str] = {
+    "create": "creating",
+    "edit": "changing",
+    "replace": "replacing",
+    "delete": "deleting",
+    "rename": "renaming",
+}
+LOSING: frozenset[Change] = frozenset({"replace", "delete"})
 
 
 def escape_glob(path: Path) -> str:

@@ -84,7 +84,8 @@ class PermissionSettings:
 
     `allow`, `ask`, `deny` are rule texts. `allow_is_ceiling`: under `-y`, what the allow list speaks of (edits, shell) runs only as far as
     the list goes. `environment` is what commands will see (HOME and PATH are relied on; TMPDIR is the task's own). `protected` says
-    where keys and start-up files are; `recoverable(path)` that deleting a path loses no work (the task made it, or git has it as it is).
+    where keys and start-up files are; `recoverable(path)` that losing a path loses no work (the task made it, or git has it as it is);
+    `moved(path)` hears of each place that something not recoverable may be moved to.
     """
 
     workspace: Path
@@ -99,6 +100,7 @@ class PermissionSettings:
     protected: ProtectedSettings = field(default_factory=ProtectedSettings)
     environment: Mapping[str, str] = field(default_factory=dict)
     recoverable: Callable[[Path], bool] = _nothing_is_recoverable
+    moved: Callable[[Path], None] = lambda path: None
 
 
 class Permissions:
@@ -166,6 +168,7 @@ class Permissions:
         for action in actions:
             try:
                 self._judge_one(action, judged, tool_allowed=by_name is ALLOWED)
+                self._follow_move(action, actions)
             except GuardError as error:
                 judged.add(Finding(Decision.DENY, Reason("path", str(error))))
         if declared_dangerous and self.mode is Mode.ASK and not judged.ruled:
@@ -190,6 +193,15 @@ class Permissions:
                 judged.add(self._use("tool", f"what {name} does is not known here", f"tool({name})", tool_allowed=tool_allowed))
             case Delegate():
                 judged.add(ALLOWED)
+
+    def _follow_move(self, action: Action, actions: Sequence[Action]) -> None:
+        """What is renamed stays whose it was."""
+        if not isinstance(action, EditPath) or action.change != "rename":
+            return
+        if self._paths.is_precious(self.guard.locate(action.path, follow_last=False)):
+            for other in actions:
+                if isinstance(other, EditPath) and other.change == "create":
+                    self._paths.moved(self.guard.locate(other.path).resolved)
 
     def _judge_line(self, command: str, directory: str, judged: _Judged) -> None:
         location = self.guard.locate(directory)
@@ -216,6 +228,7 @@ class Permissions:
             protected=ProtectedSet(self.settings.protected, self.guard),
             book=self._book,
             recoverable=self.settings.recoverable,
+            moved=self.settings.moved,
             task_temporary=self.settings.task_temporary,
             system_temporary=self.settings.system_temporary,
             ceiling=self.settings.allow_is_ceiling,

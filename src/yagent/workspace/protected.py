@@ -142,14 +142,15 @@ class ProtectedSettings:
     """Where the protected places are on this machine. Absent ones are not known and not protected.
 
     `data_home` is yagent's own directory; `secrets` are further files that hold keys (the file given by `-c`); `guarded` further places
-    that ask on every write; `git_directory` the repository's real git directory when it is not called `.git`.
+    that ask on every write; `git_directories` where the repository's hooks and configuration really are (a worktree's and a submodule's are
+    elsewhere, and may have any name).
     """
 
     home: Path | None = None
     data_home: Path | None = None
     secrets: tuple[Path, ...] = ()
     guarded: tuple[Path, ...] = ()
-    git_directory: Path | None = None
+    git_directories: tuple[Path, ...] = ()
 
 
 def fold(name: str) -> str:
@@ -254,8 +255,8 @@ def _guarded_places(settings: ProtectedSettings) -> Iterable[tuple[Path, str]]:
     if settings.home is not None:
         for name in GUARDED_BELOW_HOME:
             yield settings.home / name, "something that starts by itself with the user's rights"
-    if settings.git_directory is not None:
-        yield settings.git_directory, GIT_DIRECTORY
+    for path in settings.git_directories:
+        yield path, GIT_DIRECTORY
     for path in settings.guarded:
         yield path, "a protected place"
 

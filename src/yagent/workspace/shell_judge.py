@@ -7,6 +7,7 @@ from pathlib import Path
 
 from yagent.records import dataclass
 from yagent.workspace.actions import Decision, Mode
+from yagent.workspace.arrivals import arrivals_of
 from yagent.workspace.command_judge import Collected, CommandJudge
 from yagent.workspace.operand_judge import OperandJudge, could_lead_out
 from yagent.workspace.path_judge import PathJudge
@@ -45,7 +46,8 @@ class ShellJudge:
             collected.findings += self._denied_loosely(analysis.loose_words)
         if mode is not Mode.FULL_YOLO or self.paths.book.has_deny("shell"):
             collected.findings += [asks(hazard.code, f"this line {hazard.text}") for hazard in analysis.hazards]
-        judge = CommandJudge(self.paths, OperandJudge(self.paths, could_lead_out(analysis)), self.environment)
+        arrivals = arrivals_of(analysis, self.paths, OperandJudge(self.paths).settled)
+        judge = CommandJudge(self.paths, OperandJudge(self.paths, could_lead_out(analysis), arrivals), self.environment)
         for command in analysis.commands:
             judge.judge(command, mode, collected)
         return LineFinding(

@@ -3,6 +3,7 @@
 from pathlib import Path
 
 from tests.tools.scopes import NOBODY, Desk
+from yagent.protocol.asks import Answer
 from yagent.workspace.permissions import Mode
 
 
@@ -21,6 +22,7 @@ async def test_b14_an_existing_file_is_replaced_only_on_request_and_after_it_was
     assert (await coding.make("create_file", path="a.txt", content="new\n", overwrite=True)).is_error
     assert place.read_text() == "old\n"
     await coding.make("read_file", path="a.txt")
+    coding.person.answers.append(Answer(granted=True, answered_by="user"))  # nothing else has what is replaced
     output = await coding.make("create_file", path="a.txt", content="new\n", overwrite=True)
     assert output.text.startswith("Replaced a.txt (+1 -1 lines).")
     assert place.read_text() == "new\n"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 
+from yagent.workspace.actions import Change
 from yagent.workspace.programs.known_actors import (
     ALWAYS_ASK,
     CODE_OPTIONS,
@@ -129,24 +130,40 @@ def _changing(name: str, words: Sequence[Word]) -> Rating:
         case "rm" | "rmdir" | "unlink" | "shred":
             return Rating(Nature.CHANGES, writes=tuple(Write(word, "delete") for word in operands), lasting=False)
         case "cp" | "mv" | "ln":
-            return _two_sided(name, operands, recursive=arguments.has("-a", "-r", "-R", "--recursive", "--archive"))
+            return _two_sided(name, arguments)
         case "chmod":
             return Rating(Nature.CHANGES, writes=tuple(Write(word, "edit") for word in operands[1:]))
         case "sed":
             return _sed_in_place(arguments)
-        case "touch" | "mkdir" | "tee":
+        case "touch" | "mkdir":
             return Rating(Nature.CHANGES, reads=reads, writes=tuple(Write(word, "create") for word in operands))
+        case "tee":
+            change: Change = "edit" if arguments.has("-a", "--append") else "replace"
+            return Rating(Nature.CHANGES, writes=tuple(Write(word, change) for word in operands))
         case _:
-            return Rating(Nature.CHANGES, writes=tuple(Write(word, "edit") for word in operands))
+            return Rating(Nature.CHANGES, writes=tuple(Write(word, "replace") for word in operands))
 
 
-def _two_sided(name: str, operands: Sequence[Word], *, recursive: bool) -> Rating:
+def moves(name: str, words: Sequence[Word]) -> tuple[tuple[Word, Word], ...] | None:
+    """Return what `mv`, `cp` or `ln` gives another name, as pairs of source and target; None when that is not certain."""
+    arguments = read_arguments(words, _CHANGERS[name])
+    if arguments is None or any(word.value is None for word in arguments.operands):
+        return None
+    *sources, target = arguments.operands or (Word("", ""),)
+    return tuple((source, target) for source in sources)
+
+
+def _two_sided(name: str, arguments: Arguments) -> Rating:
+    operands = arguments.operands
+    recursive = arguments.has("-a", "-r", "-R", "--recursive", "--archive")
     if len(operands) < 2:
         if name == "ln" and operands:
             return asking("not_followed", "ln is given one word only, so the name of the link is not certain")
         return Rating(Nature.CHANGES)
     *sources, target = operands
-    reached = [Write(target, "create"), *(Write(_within(target, source), "create") for source in sources)]
+    # A directory of the target's name is filled, not replaced, unless it is to be taken for the target itself.
+    onto = Write(target, "replace", fills=not arguments.has("-T"))
+    reached = [onto, *(Write(within(target, source), "replace") for source in sources)]
     if name == "cp":
         return Rating(Nature.CHANGES, reads=tuple(Read(source, recursive) for source in sources), writes=tuple(reached))
     if name == "mv":
@@ -158,7 +175,7 @@ def _two_sided(name: str, operands: Sequence[Word], *, recursive: bool) -> Ratin
     return Rating(Nature.CHANGES, reads=tuple(Read(source, recursive=True) for source in sources), writes=(*linked, *reached))
 
 
-def _within(target: Word, source: Word) -> Word:
+def within(target: Word, source: Word) -> Word:
     """Where a source lands when the target is a directory."""
     name = source.text.rstrip("/").rpartition("/")[2]
     return Word(source.source, f"{target.text}/{name or '.'}", known=target.known and source.known)
@@ -193,7 +210,7 @@ def _dd(words: Sequence[Word]) -> Rating:
         if name == "if":
             reads.append(Read(Word(word.source, path, known=word.known)))
         elif name == "of":
-            writes.append(Write(Word(word.source, path, known=word.known), "edit"))
+            writes.append(Write(Word(word.source, path, known=word.known), "replace"))
         elif not word.known:
             return asking("not_followed", "dd is given words that are only known when it runs")
     return Rating(Nature.CHANGES, reads=tuple(reads), writes=tuple(writes))

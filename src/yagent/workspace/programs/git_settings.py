@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import posixpath
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from yagent.workspace.file_system import FileSystem
+from yagent.workspace.git_directory import common_directory, git_directory
 
 MAX_BYTES = 256 * 1024
 MAX_CONFIGURATIONS = 64
@@ -112,12 +113,12 @@ _HARMLESS: dict[str, frozenset[str]] = {
 _LARGE_FILES = frozenset({("clean", "git-lfs clean -- %f"), ("smudge", "git-lfs smudge -- %f"), ("process", "git-lfs filter-process")})
 
 
-def program_named(directory: str, file_system: FileSystem) -> str:
+def program_named(directory: str, environment: Mapping[str, str], file_system: FileSystem) -> str:
     """Return the setting (`core.fsmonitor`), hook or file that may start a program when git reads here, "" when there is none."""
-    repository = _git_directory(directory, file_system)
+    repository = git_directory(directory, environment, file_system)
     if repository is None:
         return ""
-    common = _common_directory(repository, file_system)
+    common = common_directory(repository, environment, file_system)
     files = [f"{common}/config", f"{repository}/config.worktree", *_of_submodules(f"{common}/modules", file_system)]
     if len(files) > MAX_CONFIGURATIONS:
         return "the configuration of many submodules"
@@ -179,32 +180,6 @@ def _has_index_hook(value: str, common: str, file_system: FileSystem) -> bool:
         return False
     directory = posixpath.join(posixpath.dirname(common), value)
     return file_system.look(f"{directory}/post-index-change") is not None
-
-
-def _git_directory(directory: str, file_system: FileSystem) -> str | None:
-    """Find the git directory as git does: `.git` here or above, or a bare repository here or above."""
-    current = directory.rstrip("/") or "/"
-    while True:
-        entry = file_system.look(f"{current.rstrip('/')}/.git")
-        if entry is not None:
-            return _pointed_to(current, f"{current.rstrip('/')}/.git", file_system)
-        if all(file_system.look(f"{current}/{name}") is not None for name in ("HEAD", "objects", "refs")):
-            return current
-        if current == "/":
-            return None
-        current = posixpath.dirname(current)
-
-
-def _pointed_to(current: str, path: str, file_system: FileSystem) -> str:
-    text = file_system.text(path, 4096)
-    if text is None or not text.startswith("gitdir:"):
-        return path
-    return posixpath.normpath(posixpath.join(current, text.removeprefix("gitdir:").strip()))
-
-
-def _common_directory(repository: str, file_system: FileSystem) -> str:
-    text = file_system.text(f"{repository}/commondir", 4096)
-    return repository if text is None else posixpath.normpath(posixpath.join(repository, text.strip()))
 
 
 def _of_submodules(modules: str, file_system: FileSystem) -> list[str]:

@@ -31,10 +31,11 @@ class Read:
 
 @dataclass(frozen=True, slots=True)
 class Write:
-    """An operand that is changed."""
+    """An operand that is changed. `fills`: a directory that is there gets something added, whatever the change."""
 
     word: Word
     change: Change
+    fills: bool = False
 
 
 @dataclass(frozen=True, slots=True)
