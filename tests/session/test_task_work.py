@@ -10,7 +10,6 @@ from pathlib import Path
 import pytest
 
 from tests.support.virtual_time import VirtualClock
-from yagent.session.project import Surroundings
 from yagent.session.task_work import TaskWork
 from yagent.workspace.changes import state
 from yagent.workspace.git import Git
@@ -38,8 +37,7 @@ class Bench:
     async def begin(self) -> None:
         """What a session does as a task begins."""
         git = Git(VirtualClock(), os.environ)
-        surroundings = Surroundings(self.workspace, git, VirtualClock(), approvals="")
-        self.work.begin(await surroundings.inventory(await surroundings.state(surroundings.place())))
+        self.work.begin(await take_inventory(git, self.workspace, await state(git, self.workspace)))
 
     def own(self, name: str) -> bool:
         """Whether losing this is the task's own affair."""
