@@ -44,12 +44,14 @@ YagentError
   LimitReached
   Panic
   GuardError
+  WorkspaceGoneError
   RuleError
   GrantsFileError
   OutputClosed
   RolloutError
   TaskRefused
   RequestError
+  NoDirectoryError
   NoSuchSession
   UnreadableRecords
   NotUnderstoodError

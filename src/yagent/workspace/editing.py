@@ -29,7 +29,7 @@ from yagent.workspace.files import (
 from yagent.workspace.indentation import distance, goes_along, indent_of, shifted
 from yagent.workspace.ledger import digest_of
 from yagent.workspace.matching import MANY, Found, Place, Text, find
-from yagent.workspace.named_path import NamedPath
+from yagent.workspace.named_path import NamedPath, printable
 from yagent.workspace.nearest import nearest
 from yagent.workspace.reading import load
 
@@ -101,7 +101,7 @@ def _edit(path: NamedPath, edits: Sequence[Edit], ledger: FileLedger | None) -> 
         old, new, status, notes = _prepared(path, edits, ledger)
         notes += store(path, new.raw, status)
         after = digest_of(new.raw) if ledger is None else ledger.changed(path.path, old.raw, new.raw)
-    return WriteResult(path.path, digest_of(old.raw), after, difference(old.text, new.text, path.path.name), tuple(notes))
+    return WriteResult(path.path, digest_of(old.raw), after, difference(old.text, new.text, printable(path.path.name)), tuple(notes))
 
 
 def _prepared(path: NamedPath, edits: Sequence[Edit], ledger: FileLedger | None) -> tuple[Document, Document, os.stat_result, list[str]]:

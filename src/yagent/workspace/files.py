@@ -20,7 +20,7 @@ from yagent.workspace.difference import Difference, difference
 from yagent.workspace.encoding import UTF8, Document, Encoding, newline_style, split_lines
 from yagent.workspace.known_lines import count, missing
 from yagent.workspace.ledger import FileLedger, Seen, digest_of
-from yagent.workspace.named_path import NamedPath
+from yagent.workspace.named_path import NamedPath, printable
 from yagent.workspace.reading import (
     SIZE_LIMIT,
     FileError,
@@ -167,7 +167,7 @@ def require_unchanged(path: NamedPath, content: bytes, ledger: FileLedger | None
         return
     before = seen.content()
     old, new = None if before is None else Document.of(before), Document.of(content)
-    change = None if old is None or new is None else difference(old.text, new.text, path.path.name)
+    change = None if old is None or new is None else difference(old.text, new.text, printable(path.path.name))
     said = f"{path} has changed since you last read it, so nothing was written."
     if before is not None and change is not None and change.whole and len(change.text) <= _SHOWN_CHANGE:
         ledger.changed(path.path, before, content)
@@ -212,7 +212,9 @@ def _create(path: NamedPath, content: str, overwrite: bool, ledger: FileLedger |
         notes += store(path, new, None if existing is None else existing[1])
         after = digest_of(new) if ledger is None else ledger.record(path.path, new)
     written = Document.of(new)
-    return WriteResult(path.path, before, after, difference(old, written.text if written else content, path.path.name), tuple(notes))
+    return WriteResult(
+        path.path, before, after, difference(old, written.text if written else content, printable(path.path.name)), tuple(notes)
+    )
 
 
 def _existing(path: NamedPath, overwrite: bool, ledger: FileLedger | None) -> tuple[Document, os.stat_result] | None:

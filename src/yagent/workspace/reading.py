@@ -18,7 +18,7 @@ from yagent.records import dataclass
 from yagent.runtime import supervise
 from yagent.workspace.encoding import SAMPLE, Document, Newline, newline_style, recognise, split_lines
 from yagent.workspace.ledger import FileLedger, digest_of
-from yagent.workspace.named_path import NamedPath
+from yagent.workspace.named_path import NamedPath, printable
 
 SIZE_LIMIT = 10_000_000
 SIZE_WARNING = 2_000_000
@@ -153,7 +153,7 @@ def open_regular(path: NamedPath) -> io.FileIO:
 def explain(error: OSError | ValueError, path: NamedPath, action: str) -> FileError:
     """What a failed system call means for whoever asked."""
     if isinstance(error, ValueError):
-        return FileError(f"cannot {action} {str(path)!a}: {error}")
+        return FileError(f"cannot {action} {path}: {error}")
     if error.errno == errno.ENOENT:
         return FileMissingError(f"cannot {action} {path}: there is no such file{similar(path)}")
     if error.errno == errno.ENXIO:
@@ -369,9 +369,4 @@ def similar(path: NamedPath) -> str:
         return f", nor a directory {path.directory}"
     same = [name for name in names if name.casefold() == path.path.name.casefold()]
     close = same or difflib.get_close_matches(path.path.name, names, n=3, cutoff=0.7)
-    return f"; close names there: {', '.join(map(ascii_name, close))}" if close else ""
-
-
-def ascii_name(name: str) -> str:
-    """A file name for a message: as it is, or escaped where it holds control characters or undecodable bytes."""
-    return name if name.isprintable() else ascii(name)
+    return f"; close names there: {', '.join(map(printable, close))}" if close else ""

@@ -16,10 +16,10 @@ from yagent.runtime import supervise
 from yagent.runtime.clock import Clock
 from yagent.workspace.builtin_search import Options
 from yagent.workspace.matches import MatchReader, SearchHit
-from yagent.workspace.named_path import NamedPath
+from yagent.workspace.named_path import NamedPath, printable
 from yagent.workspace.pattern_problem import pattern_problem
 from yagent.workspace.processes import Bounded, ProcessError, Program, capture, start
-from yagent.workspace.reading import ascii_name, explain, kind_of
+from yagent.workspace.reading import explain, kind_of
 
 __all__ = ["FileList", "SearchError", "SearchHit", "SearchRequest", "SearchResult", "Searcher"]
 
@@ -202,7 +202,7 @@ class Searcher:
         if request.named:
             return _with_note(wider, "these matches are in ignored or hidden files; there are none elsewhere below that path")
         files = list(dict.fromkeys(hit.path for hit in wider.hits))
-        shown = ", ".join(map(ascii_name, files[:10])) + (" and more" if len(files) > 10 or wider.truncated else "")
+        shown = ", ".join(map(printable, files[:10])) + (" and more" if len(files) > 10 or wider.truncated else "")
         return _with_note(
             result, f"ignored and hidden files were not searched; there are matches in {shown}: include_ignored=true searches them"
         )
@@ -304,13 +304,13 @@ def _left_out(reader: MatchReader, said: str, per_file: int) -> list[str]:
     capped = [path for path, count in reader.matches.items() if count >= per_file]
     if capped:
         notes.append(
-            f"only the first {per_file} matches of a file are shown (give its path to see more): {', '.join(map(ascii_name, capped[:5]))}"
+            f"only the first {per_file} matches of a file are shown (give its path to see more): {', '.join(map(printable, capped[:5]))}"
         )
     if reader.oversized:
-        names = ", ".join(map(ascii_name, dict.fromkeys(reader.oversized)))
+        names = ", ".join(map(printable, dict.fromkeys(reader.oversized)))
         notes.append(f"matches in extremely long lines, which cannot be shown, are in: {names[:500]}")
     if reader.binary:
-        notes.append(f"not searched to their end, because they turn out binary: {', '.join(map(ascii_name, reader.binary[:5]))}")
+        notes.append(f"not searched to their end, because they turn out binary: {', '.join(map(printable, reader.binary[:5]))}")
     unreadable = [line.removeprefix("rg: ") for line in said.splitlines() if line.startswith("rg: ")]
     if unreadable:
         more = f" and {len(unreadable) - 3} more" if len(unreadable) > 3 else ""

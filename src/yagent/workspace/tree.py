@@ -11,8 +11,8 @@ from pathlib import Path
 from yagent.records import dataclass
 from yagent.runtime import supervise
 from yagent.workspace.ignore import IgnoreRules
-from yagent.workspace.named_path import NamedPath
-from yagent.workspace.reading import FileError, ascii_name, explain, kind_of, similar
+from yagent.workspace.named_path import NamedPath, printable
+from yagent.workspace.reading import FileError, explain, kind_of, similar
 
 _NAMED = 12
 _SCANNED = 100_000
@@ -118,7 +118,7 @@ class _Scan:
     def notes(self) -> list[str]:
         if not self.ignored:
             return []
-        names = ", ".join(map(ascii_name, sorted(self.ignored)[:_NAMED]))
+        names = ", ".join(map(printable, sorted(self.ignored)[:_NAMED]))
         more = f" and {len(self.ignored) - _NAMED} more" if len(self.ignored) > _NAMED else ""
         return [f"ignored by the repository's rules and not listed: {names}{more}"]
 
@@ -221,7 +221,7 @@ class _Branch:
 
     def lines(self, indent: str) -> Iterator[str]:
         for entry in self.scan.shown:
-            name = ascii_name(entry.name)
+            name = printable(entry.name)
             if not entry.is_dir(follow_symlinks=False):
                 yield f"{indent}{name}{'' if entry.is_file(follow_symlinks=False) else ' (link)' if entry.is_symlink() else ' (no file)'}"
             elif entry.name in NEVER_OPENED:

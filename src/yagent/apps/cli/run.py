@@ -8,6 +8,7 @@ from typing import Annotated, Literal
 import typer
 
 from yagent._version import VERSION
+from yagent.apps.cli.current_directory import current_directory
 from yagent.apps.cli.one_shot import OneShot, run_one_shot
 from yagent.apps.cli.standard_input import PromptError, read_prompt
 from yagent.apps.cli.standard_output import StandardOutput
@@ -63,7 +64,11 @@ def command(context: typer.Context, options: RunOptions) -> None:
 
 async def _run(prompt: str, options: RunOptions, terminal: int | None) -> int:
     request = SessionRequest(
-        workspace=Path.cwd(), environ=dict(os.environ), config_path=options.config, flags=_flags(options), can_ask=terminal is not None
+        workspace=current_directory(),
+        environ=dict(os.environ),
+        config_path=options.config,
+        flags=_flags(options),
+        can_ask=terminal is not None,
     )
     async with open_session(request, SystemClock()) as session:
         run = OneShot(prompt=prompt, output=options.output, quiet=options.quiet, terminal=terminal)

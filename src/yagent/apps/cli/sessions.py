@@ -13,6 +13,7 @@ from typing import Annotated, ClassVar, TypeAlias
 
 import typer
 
+from yagent.apps.cli.current_directory import current_directory
 from yagent.apps.cli.progress import one_line, write_to_standard_error
 from yagent.apps.cli.standard_output import OutputClosed, StandardOutput
 from yagent.errors import YagentError
@@ -62,9 +63,9 @@ class ShowOptions:
 def list_command(context: typer.Context, options: ListOptions) -> None:
     """List the sessions recorded for this directory, newest first."""
     with _records() as home:
-        found = list_sessions(home.rollout_dir(project_id(str(Path.cwd()))), options.limit)
+        found = list_sessions(home.rollout_dir(project_id(str(current_directory()))), options.limit)
     if not found:
-        write_to_standard_error(f"yagent: no session is recorded for {visible(str(Path.cwd()))}.")
+        write_to_standard_error(f"yagent: no session is recorded for {visible(str(current_directory()))}.")
     rows = [(each.session, _moment(each.started), each.stop_reason or UNFINISHED, one_line(each.prompt, PROMPT_WIDTH)) for each in found]
     widths = [max((len(row[column]) for row in rows), default=0) for column in range(3)]
     _print("  ".join([*(visible(cell).ljust(width) for cell, width in zip(row, widths, strict=False)), row[3]]).rstrip() for row in rows)
@@ -92,7 +93,7 @@ def _records() -> Iterator[DataHome]:
 
 def _session(home: DataHome, prefix: str) -> Files:
     """The files of the one session whose id begins so: of this directory, else of any."""
-    here = home.rollout_dir(project_id(str(Path.cwd())))
+    here = home.rollout_dir(project_id(str(current_directory())))
     found = session_files(here, prefix) if here.is_dir() else {}
     if not found and here.parent.is_dir():
         elsewhere = [session_files(directory, prefix) for directory in sorted(here.parent.iterdir()) if directory.is_dir()]

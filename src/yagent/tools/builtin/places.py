@@ -4,15 +4,29 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Final
 
+from yagent.errors import YagentError
 from yagent.tools.spec import CallContext, Scope
 from yagent.workspace.actions import Decision, ReadPath
 from yagent.workspace.guard import Location
+from yagent.workspace.named_path import printable
 
 WORKSPACE: Final = "."  # as a path of a call
 
 
+class WorkspaceGoneError(YagentError):
+    """The directory that a run works in was deleted or renamed while it ran."""
+
+
 def locate(path: str, call: CallContext, *, follow_last: bool = True) -> Location:
-    """Where a path leads, relative ones from the workspace. `follow_last=False` is for effects on a link itself. Raises GuardError."""
+    """Where a path leads, relative ones from the workspace. `follow_last=False` is for effects on a link itself.
+
+    Raises `GuardError`, and `WorkspaceGoneError` rather than letting a write bring back a directory that is elsewhere now.
+    """
+    if not call.scope.workspace.is_dir():
+        raise WorkspaceGoneError(
+            f"The working directory {printable(str(call.scope.workspace))} is gone: it was deleted or renamed. "
+            "Nothing was read or changed. Hand over what you have, and say so."
+        )
     return call.scope.permissions.guard.locate(path, follow_last=follow_last)
 
 

@@ -10,7 +10,8 @@ from yagent.tools.spec import AnySpec, CallContext, Effect, Output, Spec
 from yagent.workspace import files, tree
 from yagent.workspace.actions import ReadPath
 from yagent.workspace.files import FileSlice, Wanted
-from yagent.workspace.reading import ascii_name, size_text
+from yagent.workspace.named_path import printable
+from yagent.workspace.reading import size_text
 from yagent.workspace.tree import DirectoryEntry
 
 ANSWER_BYTES: Final = 28_000  # of numbered lines, so that the answer stays whole below the general bound
@@ -81,7 +82,7 @@ def _list_dir() -> Spec[ListDirectory]:
     async def execute(parameters: ListDirectory, call: CallContext) -> Output:
         place = locate(parameters.path, call).resolved
         listing = await tree.list_dir(place, name=label(place, call.scope))
-        lines = [_entry(entry) for entry in listing.entries] or [f"[{label(place, call.scope)} is empty]"]
+        lines = [_entry(entry) for entry in listing.entries] or [f"[{printable(label(place, call.scope))} is empty]"]
         return Output("\n".join([*lines, *remarks(listing.notes)]), summary=f"{len(listing.entries)} entries")
 
     def actions(parameters: ListDirectory) -> tuple[ReadPath, ...]:
@@ -94,7 +95,7 @@ def _print_dir_tree() -> Spec[PrintTree]:
     async def execute(parameters: PrintTree, call: CallContext) -> Output:
         place = locate(parameters.path, call).resolved
         view = await tree.print_dir_tree(place, name=label(place, call.scope), depth=parameters.depth)
-        text = view.text or f"[{label(place, call.scope)} is empty]"
+        text = view.text or f"[{printable(label(place, call.scope))} is empty]"
         return Output("\n".join([text, *remarks(view.notes)]), summary=f"{len(view.text.splitlines())} entries")
 
     def actions(parameters: PrintTree) -> tuple[ReadPath, ...]:
@@ -105,18 +106,18 @@ def _print_dir_tree() -> Spec[PrintTree]:
 
 def _entry(entry: DirectoryEntry) -> str:
     """One line of a listing."""
-    name = ascii_name(entry.name)
+    name = printable(entry.name)
     if entry.kind == "directory":
         return f"{name}/"
     if entry.size is not None:
         return f"{name} ({size_text(entry.size)})"
-    return f"{name} -> {ascii_name(entry.target)}" if entry.target is not None else f"{name} ({entry.kind})"
+    return f"{name} -> {printable(entry.target)}" if entry.target is not None else f"{name} ({entry.kind})"
 
 
 def _shown(read: FileSlice, name: str, conflict: str) -> Output:
     """Numbered lines as far as they fit, then in brackets what is worth knowing: where it stops, and remarks."""
     if not read.lines:
-        return Output(f"[{name} is empty]", summary="empty", paths=(name,))
+        return Output(f"[{printable(name)} is empty]", summary="empty", paths=(name,))
     numbered = [f"{number}\t{line}" for number, line in enumerate(read.lines, read.first_line)]
     said = [*read.warnings, *([conflict] if conflict else [])]
     if read.truncated is not None:

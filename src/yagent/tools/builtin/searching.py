@@ -10,7 +10,7 @@ from yagent.tools.builtin.places import WORKSPACE, label, locate, remarks
 from yagent.tools.parameters import Describe
 from yagent.tools.spec import CallContext, Effect, Output, Spec
 from yagent.workspace.actions import ReadPath
-from yagent.workspace.reading import ascii_name
+from yagent.workspace.named_path import printable
 from yagent.workspace.search import Searcher, SearchHit, SearchRequest, SearchResult
 
 
@@ -84,7 +84,7 @@ def _lines(hits: Sequence[SearchHit], names: Mapping[str, str]) -> Iterator[str]
         follows = before is None or (before.path == hit.path and hit.line is not None and before.line == hit.line - 1)
         if with_context and not follows:
             yield "--"
-        yield _line(hit, ascii_name(names[hit.path]))
+        yield _line(hit, printable(names[hit.path]))
         before = hit
 
 

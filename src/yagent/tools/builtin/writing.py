@@ -11,6 +11,7 @@ from yagent.tools.spec import AnySpec, CallContext, Effect, Execute, Output, Pre
 from yagent.workspace import editing, files
 from yagent.workspace.actions import EditPath
 from yagent.workspace.files import WriteResult
+from yagent.workspace.named_path import printable
 
 P = TypeVar("P")
 
@@ -108,7 +109,7 @@ def _delete_file() -> Spec[DeleteFile]:
     async def execute(parameters: DeleteFile, call: CallContext) -> Output:
         place, name = _place(parameters.path, call, follow_last=False)
         await files.delete(place, name=name, ledger=call.scope.ledger)
-        return Output(f"Deleted {name}.", summary="deleted", paths=(name,), changed=(name,))
+        return Output(f"Deleted {printable(name)}.", summary="deleted", paths=(name,), changed=(name,))
 
     async def precheck(parameters: DeleteFile, call: CallContext) -> None:
         if may_look(call, parameters.path):
@@ -125,7 +126,7 @@ def _rename_file() -> Spec[RenameFile]:
     async def execute(parameters: RenameFile, call: CallContext) -> Output:
         (source, target), names = _both(parameters, call)
         await files.rename(source, target, names=names, ledger=call.scope.ledger)
-        return Output(f"Renamed {names[0]} to {names[1]}.", summary="renamed", paths=names, changed=names)
+        return Output(f"Renamed {printable(names[0])} to {printable(names[1])}.", summary="renamed", paths=names, changed=names)
 
     async def precheck(parameters: RenameFile, call: CallContext) -> None:
         if may_look(call, parameters.source, parameters.target):
@@ -162,9 +163,9 @@ def _written(verb: str, written: WriteResult, call: CallContext) -> Output:
     """What a write came to. A new file is not shown again: the model has just written it."""
     name = label(written.path, call.scope)
     change = f"+{written.added} -{written.removed}"
-    diff = _headed(written.diff, name)
+    diff = _headed(written.diff, printable(name))
     shown = [] if written.created or not diff else [diff]
-    text = "\n".join([f"{verb} {name} ({change} lines).", *remarks(written.notes), *shown])
+    text = "\n".join([f"{verb} {printable(name)} ({change} lines).", *remarks(written.notes), *shown])
     return Output(text, summary=change, diff=diff, paths=(name,), changed=(name,))
 
 
