@@ -290,7 +290,7 @@ def test_any_edit_changes_one_stretch_in_the_file_s_own_encoding_or_is_refused(r
 @given(files(), st.data())
 def test_a_search_text_as_it_is_shown_is_found_whatever_the_line_endings(raw: bytes, data: st.DataObject) -> None:
     document = Document.of(raw)
-    assume(document is not None)
+    assume(document is not None and document.encoding.exact)  # bytes that are no characters are shown, but cannot be sent back
     assert document is not None
     shown = document.text.replace("\r\n", "\n")
     if "\n" not in document.text:
