@@ -116,7 +116,7 @@ async def test_J02_a_refusal_reaches_the_child_alone_and_its_sibling_goes_on(
     refused, made = result.answer.split("\n====\n")
     assert "exit code 0" in made
     assert "exit code 0" not in refused
-    assert ("Denied to it: run_bash touch x" in refused) is (depth == 1), "told by whoever had it done"
+    assert "Denied to it: run_bash touch x" in refused
     assert ((sessions.workspace / "x").exists(), (sessions.workspace / "y").exists()) == (False, True)
     assert [(each.agent, each.subject, each.answered_by) for each in result.denied] == [("DevOps", "touch x", "user")]
 
