@@ -203,7 +203,7 @@ class Stage:
             remaining=activity.remaining_total,
             queueing=activity.frozen,
         )
-        invoker = Invoker(surface, write_lock=self.write_lock, clock=self.clock, denials=self.account.denials)
+        invoker = Invoker(surface, write_lock=self.write_lock, clock=self.clock, denied=frame.denied)
         parts = LoopParts(
             conversation,
             Turn(conversation.dialogue, self.engine.identity, frame, self.rules.turn),

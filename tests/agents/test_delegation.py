@@ -194,6 +194,25 @@ async def test_a_childs_asks_and_denials_belong_to_the_task(workspace: Path, clo
     assert not (workspace / "new.txt").exists()
 
 
+async def test_what_was_denied_to_one_of_two_siblings_is_told_of_that_one_alone(make_stage: StageMaker, model_server: ModelServer) -> None:
+    async def director(agent: Agent) -> str:
+        tasks = [Call("delegate_coding", {"task": "write it"}), Call("delegate_coding", {"task": "look at it"})]
+        wrote, looked = [seen.text for seen in await agent.calls(*tasks)]
+        assert "Denied to it: create_file new.txt" in wrote
+        assert "Denied" not in looked
+        return "Done."
+
+    async def coding(agent: Agent) -> Reply:
+        if "write it" in agent.task:
+            await agent.call("create_file", path="new.txt", content="x")
+        return Reply(calls=(Call("agent_exit", EXIT),))
+
+    model_server.play({"You are the Director": director, "You are Coding,": coding})
+    stage = make_stage(Rules(mode=Mode.ASK, parallel_delegations=2))
+    assert (await stage.run()).deliverable == "Done."
+    assert [denied.subject for denied in stage.account.denials] == ["new.txt"]
+
+
 async def test_earlier_results_are_given_in_full(make_stage: StageMaker, model_server: ModelServer) -> None:
     async def director(agent: Agent) -> str:
         await agent.call("delegate_repo", task="find it")

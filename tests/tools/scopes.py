@@ -119,7 +119,7 @@ class Desk:
     def invoker(self) -> Invoker:
         """The invoker of the run; it keeps the state of the surface."""
         if self._invoker is None:
-            self._invoker = Invoker(self.surface, write_lock=self.write_lock, clock=self.clock, denials=self.denials)
+            self._invoker = Invoker(self.surface, write_lock=self.write_lock, clock=self.clock, denied=self.denials.append)
         return self._invoker
 
     _invoker: Invoker | None = None

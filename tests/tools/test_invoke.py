@@ -167,6 +167,24 @@ async def test_a_refused_ask_says_what_was_refused_and_by_whom(desk: Desk, answe
     assert [(each.subject, each.answered_by) for each in desk.denials] == [("a.txt", by)]
 
 
+@pytest.mark.parametrize(
+    ("mode", "path", "advice"),
+    [
+        (Mode.ASK, "a b.txt", "--allow 'edit({workspace}/a b.txt)' allows it, -y may"),
+        (Mode.YOLO, "../b.txt", "-y does not cover this; --allow 'edit({outside}/b.txt)'"),
+        (Mode.YOLO, ".git/hooks/x", "-y does not cover this; no single rule does: run it yourself, or where you can be asked"),
+    ],
+)
+async def test_where_nobody_can_answer_the_account_says_what_would_allow_the_call(
+    workspace: Path, clock: VirtualClock, mode: Mode, path: str, advice: str
+) -> None:
+    desk = Desk(workspace, clock, mode=mode)
+    desk.person.usually = NOBODY
+    Probe(desk)
+    await desk.make("probe", path=path)
+    assert [denied.advice for denied in desk.denials] == [advice.format(workspace=workspace, outside=workspace.parent)]
+
+
 async def test_the_ask_shows_exactly_what_would_be_done_and_who_wants_it(desk: Desk) -> None:
     Probe(desk)
     desk.person.answers = [YES]

@@ -110,11 +110,22 @@ async def test_impossible_commands_are_errors(shell: Shell, tmp_path: Path, comm
         await shell.run(command, tmp_path)
 
 
-async def test_without_bash_the_plain_shell_is_used_and_said(tmp_path: Path) -> None:
+async def test_without_bash_nothing_is_run_by_another_shell(tmp_path: Path) -> None:
     async with Shell(clock=CLOCK, environment={"PATH": str(tmp_path)}, temporary=tmp_path / "private") as shell:
-        result = await shell.run("echo $0", tmp_path)
-    assert result.output == "/bin/sh\n"
-    assert any("no bash" in note for note in result.notes)
+        with pytest.raises(ShellError, match="install bash"):
+            await shell.run("echo $0", tmp_path)
+
+
+async def test_nothing_of_the_users_shell_changes_what_a_line_means(tmp_path: Path) -> None:
+    start = tmp_path / "start.sh"
+    start.write_text("echo started\n")
+    hostile = {"BASH_ENV": str(start), "BASH_FUNC_ls%%": "() { echo function; }", "PS4": "$(echo hidden >&2)", "BASH_COMPAT": "31"}
+    async with Shell(clock=CLOCK, environment={**os.environ, **hostile}, temporary=tmp_path / "private") as shell:
+        result = await shell.run("set -x; ls /dev/null; cat <(echo x)", tmp_path)
+        again = await shell.run("true", tmp_path)
+    assert not any(word in result.output for word in ("started", "function", "hidden"))
+    assert any("BASH_COMPAT, BASH_ENV, ls" in note for note in result.notes)
+    assert again.notes == ()
 
 
 async def test_long_output_is_on_disk(tmp_path: Path) -> None:

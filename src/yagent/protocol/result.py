@@ -33,12 +33,14 @@ class DelegationAccount:
 
 @dataclass(frozen=True, slots=True)
 class DeniedAccount:
-    """One call that was refused, and by whom: `user`, `nobody` (none could be asked), `rules`, or `cancelled` while it was asked."""
+    """One call that was refused, and by whom: `user`, `nobody` (none could be asked), `rules`, or `cancelled` while it was asked.
+    `advice` says what would allow it, "" where that is nobody's question."""
 
     agent: str
     tool: str
     subject: str
     answered_by: str
+    advice: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -89,7 +89,7 @@ class Runs:
             remaining=frame.activity.remaining_total,
             queueing=frame.activity.frozen,
         )
-        invoker = Invoker(seat.surface, write_lock=shop.write_lock, clock=shop.clock, denials=self._task.account.denials)
+        invoker = Invoker(seat.surface, write_lock=shop.write_lock, clock=shop.clock, denied=frame.denied)
         parts = LoopParts(
             seat.conversation,
             Turn(seat.conversation.dialogue, seat.identity, frame, settings.turn),

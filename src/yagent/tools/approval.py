@@ -1,5 +1,6 @@
 """Permission for one tool call: what the rules say, and what a person says when the rules leave it to them."""
 
+import shlex
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Final
@@ -9,17 +10,19 @@ from yagent.protocol.asks import Answer, Ask
 from yagent.records import dataclass
 from yagent.runtime.supervise import in_thread
 from yagent.tools.spec import AnySpec, CallContext
-from yagent.workspace.actions import Decision, Verdict
+from yagent.workspace.actions import Decision, Mode, Verdict
 from yagent.workspace.guard import fingerprint
 
 
 @dataclass(frozen=True, slots=True)
 class Refused:
-    """A call that may not be made: the text for the model, what would have been done, and who refused (`user`, `nobody`, `rules`, …)."""
+    """A call that may not be made: the text for the model, what would have been done, and who refused (`user`, `nobody`, `rules`, …).
+    `advice` tells the user what would allow it in a run like this one."""
 
     text: str
     subject: str
     answered_by: str
+    advice: str = ""
 
 
 SUBJECT_LENGTH: Final = 120  # characters of a subject in a refusal
@@ -83,7 +86,8 @@ class Approval:
             )
         )
         if not answer.granted:
-            return Refused(_declined(self._spec.name, verdict, answer), verdict.subject, answer.answered_by)
+            advice = _advice(verdict, self._call.scope.permissions.mode) if answer.answered_by == "nobody" else ""
+            return Refused(_declined(self._spec.name, verdict, answer), verdict.subject, answer.answered_by, advice)
         if answer.offer is not None and answer.offer in verdict.offers:
             warning = await self._call.scope.grants.add(answer.offer)
             if warning:
@@ -103,6 +107,16 @@ def _declined(name: str, verdict: Verdict, answer: Answer) -> str:
     reasons = f" Why it was asked: {verdict.explanation()}" if verdict.reasons else ""
     advice = "Do not try variants of it: do it another way with the tools you have, or hand over what is missing."
     return f"{said}{reasons}\nNothing was executed. {advice}"
+
+
+def _advice(verdict: Verdict, mode: Mode) -> str:
+    """What would allow a call that nobody could be asked about."""
+    rule = next((offer.rule for offer in verdict.offers if offer.rule), "")
+    allow = f"--allow {shlex.quote(rule)}" if rule else ""
+    if mode is Mode.ASK:
+        return f"{allow} allows it, -y may" if allow else "-y may allow it"
+    option = "-y" if mode is Mode.YOLO else "-Y"
+    return f"{option} does not cover this; {allow or 'no single rule does: run it yourself, or where you can be asked'}"
 
 
 def shortened(subject: str) -> str:

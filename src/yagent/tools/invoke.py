@@ -37,14 +37,14 @@ NOTE_LENGTH: Final = 300  # characters
 class Invoker:
     """Makes the calls of one agent's run.
 
-    `write_lock` is shared by the whole agent tree: one writer at a time. `denials` collects what was refused, for the account of the task.
+    `write_lock` is shared by the whole agent tree: one writer at a time. `denied` hears of what was refused.
     """
 
-    def __init__(self, surface: Surface, *, write_lock: asyncio.Lock, clock: Clock, denials: list[DeniedAccount]) -> None:
+    def __init__(self, surface: Surface, *, write_lock: asyncio.Lock, clock: Clock, denied: Callable[[DeniedAccount], None]) -> None:
         self._surface = surface
         self._write_lock = write_lock
         self._clock = clock
-        self._denials = denials
+        self._denied = denied
 
     async def invoke(self, call: ToolCall, scope: Scope, progress: Callable[[str], None] = lambda text: None) -> Output:
         """The result of one call: never blank, never an exception except CancelledError."""
@@ -120,7 +120,7 @@ class Invoker:
 
     def _refusal(self, spec: AnySpec, refused: Refused, scope: Scope) -> Output:
         """Keep account of a refusal and tell the model."""
-        self._denials.append(DeniedAccount(scope.agent.label, spec.name, refused.subject, refused.answered_by))
+        self._denied(DeniedAccount(scope.agent.label, spec.name, refused.subject, refused.answered_by, refused.advice))
         return Output(refused.text, is_error=True, summary="denied")
 
 

@@ -158,7 +158,7 @@ class CommandJudge:
         if self.paths.ceiling and self.paths.book.names_in_allow("shell"):
             return asks("ceiling", f"{command.words[0].source} is not on the allow list of this run", _rule(command, rating))
         if any(word.glob for word in command.words) and rating.nature is Nature.CHANGES:
-            return asks("pattern", "which files a pattern stands for may change before the line runs")
+            return asks("pattern", "a wildcard stands in a command that writes: name the files")
         if command.directories is None:
             return asks("unknown_directory", f"{command.words[0].source} would run in a directory that is only known when the line runs")
         for directory in command.directories:

@@ -21,8 +21,14 @@ _SECRET_VALUE = pattern(
 )
 _PATH_SUFFIXES = ("_FILE", "_PATH", "_DIR", "_HELPER", "_SOCK", "_URL", "_PROGRAM")
 
-_CHANGES_READING = frozenset({"CDPATH", "GLOBIGNORE", "SHELLOPTS", "BASHOPTS", "POSIXLY_CORRECT"})
-"""With these bash reads a line in another way than it was judged."""
+_CHANGES_READING = pattern(
+    r"CDPATH|GLOBIGNORE|EXECIGNORE|SHELLOPTS|BASHOPTS|POSIXLY_CORRECT|BASH_COMPAT|BASH_ENV|ENV|BASH_FUNC_.*|BASH_LOADABLES_PATH|BASH_XTRACEFD"
+    r"|PROMPT_COMMAND|PS[0124]|IFS|(?s:__BASH_FUNC<.*)"
+)
+"""With these bash reads a line in another way than it was judged, or runs more than the line says."""
+
+_ORDINARY = frozenset({"PS0", "PS1", "PS2", "PS4", "IFS", "SHELLOPTS", "BASHOPTS"})
+"""Of these, what many users have exported for their own prompt: no word is lost about them."""
 
 _QUIET = {
     "PAGER": "cat",
@@ -55,25 +61,29 @@ _QUIET = {
 
 @dataclass(frozen=True, slots=True)
 class ChildEnvironment:
-    """An environment for commands, and the names of the variables that were kept from it."""
+    """An environment for commands, and the names of what was kept from it: `removed` look secret, `changing` make the shell do other things
+    than a line says (only those whose values can run something or are functions are worth a word)."""
 
     variables: Mapping[str, str]
     removed: tuple[str, ...]
+    changing: tuple[str, ...] = ()
 
 
 def child_environment(
     parent: Mapping[str, str], *, temporary: Path, pass_env: tuple[str, ...] = (), provider_keys: frozenset[str] = frozenset()
 ) -> ChildEnvironment:
-    """Everything in `parent` except `provider_keys` and what looks like a secret by name or value; `pass_env` names exceptions.
+    """Everything in `parent` except `provider_keys`, what looks like a secret by name or value (`pass_env` names exceptions), and what
+    makes bash read or run a line in another way than it was judged.
 
     Source: decisions, "Child environment".
     """
     removed = sorted(
         name for name, value in parent.items() if name not in pass_env and (name in provider_keys or looks_secret(name, value))
     )
-    variables = {name: value for name, value in parent.items() if name not in removed and name not in _CHANGES_READING}
+    changing = sorted(name for name in parent if _CHANGES_READING.fullmatch(name) and name not in removed)
+    variables = {name: value for name, value in parent.items() if name not in removed and name not in changing}
     variables |= _QUIET | {"TMPDIR": str(temporary)}
-    return ChildEnvironment(variables, tuple(removed))
+    return ChildEnvironment(variables, tuple(removed), tuple(name for name in changing if name not in _ORDINARY))
 
 
 def looks_secret(name: str, value: str) -> bool:

@@ -112,15 +112,16 @@ class OperandJudge:
             return found
         result = ALLOWED
         for location in found:
-            result = result.stricter(self._written(location, change, mode, fills=write.fills))
+            result = result.stricter(self._written(location, write, mode))
         return result
 
-    def _written(self, location: Location, change: Change, mode: Mode, *, fills: bool) -> Finding:
-        if fills and location.is_directory:
+    def _written(self, location: Location, write: Write, mode: Mode) -> Finding:
+        change = write.change
+        if write.fills and location.is_directory:
             change = "create"
         elif change == "create" and location.exists and not location.is_directory:
             change = "edit"
-        judged = self.paths.edit(location, change, mode)
+        judged = self.paths.edit(location, change, mode, verb=write.verb)
         if mode is Mode.YOLO and change in LOSING and judged.decision is Decision.ALLOW and self._is_lost(location, change):
             return self.paths.loss(location, change)
         return judged

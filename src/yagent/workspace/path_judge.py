@@ -66,8 +66,8 @@ class PathJudge:
         ruled = self.book.path("read", location)
         return ruled is None or ruled.decision is Decision.ALLOW
 
-    def edit(self, location: Location, change: Change, mode: Mode) -> Finding:
-        """Judge a change."""
+    def edit(self, location: Location, change: Change, mode: Mode, *, verb: str = "") -> Finding:
+        """Judge a change. `verb` are the words for it, where there are better ones than for any such change."""
         if change == "replace" and not location.exists:
             change = "create"
         if str(location.named) in WRITABLE_DEVICES:
@@ -88,7 +88,7 @@ class PathJudge:
         if protection is not None and not (protection.strength == "published" and mode is Mode.YOLO):
             return asks("runs_later", f"{location.requested} is {protection.what}", self._rule_for(location))
         if not location.inside:
-            return self._outside(location, change, mode)
+            return self._outside(location, change, mode, verb or _VERBS[change])
         return self._inside(location, change, mode)
 
     def _refused_to_read(self, location: Location, *, below: bool, names_only: bool = False) -> Finding | None:
@@ -109,13 +109,13 @@ class PathJudge:
         """Say whether an allow rule reaches this far: one with a wildcard covers neither self-executing files nor deletions."""
         return not re.search(r"[*?]", rule) or (protection is None and change != "delete")
 
-    def _outside(self, location: Location, change: Change, mode: Mode) -> Finding:
+    def _outside(self, location: Location, change: Change, mode: Mode, verb: str) -> Finding:
         temporary = self.system_temporary
         new = not location.exists and change in ("create", "edit", "replace")
         if mode is Mode.YOLO and new and temporary is not None and _is_below(location.resolved, self.guard.resolve(temporary)):
             return ALLOWED
         where = f"{location.requested} is outside the workspace ({location.resolved})"
-        return asks("outside_write", f"{_VERBS[change]} {where}", self._rule_for(location))
+        return asks("outside_write", f"{verb} {where}", self._rule_for(location))
 
     def _inside(self, location: Location, change: Change, mode: Mode) -> Finding:
         if any(location.resolved == self.guard.resolve(root) for root in self.guard.roots) and change in ("delete", "rename"):

@@ -20,6 +20,7 @@ from yagent.records import dataclass
 from yagent.runtime import atomic, supervise
 from yagent.runtime.clock import Clock
 from yagent.workspace.environment import ChildEnvironment, child_environment
+from yagent.workspace.git import absolute_only
 from yagent.workspace.lifeline import Lifeline
 from yagent.workspace.output import CappedLog, HeadAndTail
 from yagent.workspace.process_table import Origin, origin_of
@@ -170,7 +171,7 @@ class Shell:
         self._calls += 1
         marker = f"{MARK}={self._token}-{self._calls}-"
         variables = {**prepared.variables, "PWD": str(directory), MARK: marker.removeprefix(f"{MARK}=")}
-        arguments = (self._program, *(("--noprofile", "--norc") if self._program.endswith("bash") else ()), "-c", command)
+        arguments = (self._program, "--noprofile", "--norc", "-c", command)
         begun: list[Running] = []
         try:
             beginning = self._begin(Program(arguments, directory, variables), sink, marker, begun)
@@ -220,10 +221,14 @@ class Shell:
         prepared = child_environment(
             self._environment, temporary=self.temporary, pass_env=self.settings.pass_env, provider_keys=self.settings.provider_keys
         )
-        bash = shutil.which("bash", path=prepared.variables.get("PATH", "/usr/bin:/bin"))
-        self._program = bash or "/bin/sh"
+        bash = shutil.which("bash", path=absolute_only(prepared.variables.get("PATH", "/usr/bin:/bin")))
         if bash is None:
-            self._unsaid.append("there is no bash on this system; commands run with /bin/sh")
+            # Lines are judged as bash reads them; another shell may read them as something else.
+            raise ShellError("no command can be run: there is no bash on PATH, and lines are judged as bash reads them; install bash")
+        self._program = bash
+        if prepared.changing:
+            names = ", ".join(name.removeprefix("BASH_FUNC_").removesuffix("%%") for name in prepared.changing)
+            self._unsaid.append(f"commands do not get these, which would change what a line means to bash: {names}")
         if prepared.removed:
             names = ", ".join(prepared.removed)
             self._unsaid.append(

@@ -21,6 +21,15 @@ def test_a_refused_command_of_several_lines_cannot_pass_for_lines_of_ours() -> N
     assert line.startswith(r"yagent: denied: run_bash touch x yagent: all is well\x1b[2J (nobody")
 
 
+def test_what_was_denied_several_times_is_said_once_with_what_would_allow_it() -> None:
+    denied = DeniedAccount("Coding", "run_bash", "make", "nobody", "--allow 'shell(make *)' allows it, -y may")
+    other = DeniedAccount("Coding", "run_bash", "make", "user")
+    assert account(result(denied=(denied, other, denied))) == [
+        "yagent: denied 2 times: run_bash make (nobody could be asked; --allow 'shell(make *)' allows it, -y may)",
+        "yagent: denied: run_bash make (by you)",
+    ]
+
+
 def test_quiet_leaves_only_why_there_is_no_answer() -> None:
     assert account(result(status="partial"), quiet=True) == []
     assert account(result(answer="", error="it broke\x07"), quiet=True) == [r"yagent: it broke\x07"]

@@ -11,12 +11,11 @@ from yagent.agents.loop.frame import Frame
 from yagent.agents.loop.loop import AgentLoop
 from yagent.agents.loop.result import RunResult
 from yagent.agents.loop.role import Role
-from yagent.agents.loop.task import TaskAccount
 from yagent.errors import YagentError
 from yagent.protocol.events import DelegationEnded, DelegationStarted
 from yagent.protocol.ids import AgentIdentity
 from yagent.protocol.messages import Message
-from yagent.protocol.result import DelegationAccount
+from yagent.protocol.result import DelegationAccount, DeniedAccount
 from yagent.protocol.stop import StopReason
 from yagent.records import dataclass
 from yagent.tools.spec import CallContext, DelegationRequest, Output, Scope
@@ -44,16 +43,12 @@ class Prepare(Protocol):
 class _Watch:
     """What happens around a run that its own words may leave out."""
 
-    def __init__(self, account: TaskAccount, scope: Scope, identity: AgentIdentity) -> None:
-        self._account = account
+    def __init__(self, scope: Scope) -> None:
         self._scope = scope
-        self._identity = identity
-        self._denied_before = len(account.denials)
         self._jobs_before = {job.id for job in scope.jobs.list()}
 
-    def seen(self, unresolved: Sequence[str]) -> Circumstances:
+    def seen(self, unresolved: Sequence[str], denials: Sequence[DeniedAccount]) -> Circumstances:
         """The circumstances at the end of the run."""
-        denials = [each for each in self._account.denials[self._denied_before :] if each.agent == self._identity.label]
         denied = dict.fromkeys(f"{each.tool} {one_line(each.subject)}" for each in denials)
         jobs = [job for job in self._scope.jobs.list() if job.state == "running" and job.id not in self._jobs_before]
         return Circumstances(tuple(unresolved), tuple(denied), tuple(f"{job.id}: {one_line(job.command)}" for job in jobs))
@@ -87,13 +82,13 @@ class Delegations:
         name = account.name_result(role.name)
         references = resolve(request.context_refs, account.results)
         async with self._slots.one():  # queueing comes before the timers of the new run
-            watch = _Watch(account, call.scope, identity)
+            watch = _Watch(call.scope)
             try:
                 run = await self._prepare(role, identity, request.task, references, call.scope)
             except YagentError as failure:
                 return Output(f"{identity.label} could not start: {failure}", is_error=True)
             result = await self._run(identity, request.task, parent, run)
-        text = render(name, result, watch.seen(references.unresolved))
+        text = render(name, result, watch.seen(references.unresolved, run.frame.denials))
         account.results[name] = account.results[role.name] = text
         return Output(text, is_error=result.status == "error", summary=f"{result.status} · {result.steps} steps")
 

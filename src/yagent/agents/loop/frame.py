@@ -1,10 +1,12 @@
 """What one run works within: its record, its timers, its voice, and what the whole task shares."""
 
+from dataclasses import field
 from typing import TypeAlias
 
 from yagent.agents.loop.recorder import Recorder
 from yagent.agents.loop.task import TaskAccount
 from yagent.protocol.events import Event, Payload
+from yagent.protocol.result import DeniedAccount
 from yagent.records import dataclass
 from yagent.runtime.activity import Activity
 from yagent.runtime.bus import Publisher
@@ -16,7 +18,7 @@ EventPublisher: TypeAlias = Publisher[Payload, Event]
 
 @dataclass(frozen=True, slots=True)
 class Frame:
-    """`gate` and `account` are the task's; the rest is this run's own."""
+    """`gate` and `account` are the task's; the rest is this run's own. `denials` are what this run was refused."""
 
     recorder: Recorder
     activity: Activity
@@ -24,3 +26,9 @@ class Frame:
     clock: Clock
     gate: Gate
     account: TaskAccount
+    denials: list[DeniedAccount] = field(default_factory=list)
+
+    def denied(self, denied: DeniedAccount) -> None:
+        """Keep a refusal, for this run and for the task."""
+        self.denials.append(denied)
+        self.account.denials.append(denied)

@@ -1,11 +1,12 @@
 """The result of a one-shot run in the three formats of `--output` (docs/headless.md has their schemas)."""
 
 import json
+from collections import Counter
 from dataclasses import asdict
 from typing import Any
 
 from yagent.apps.cli.progress import one_line
-from yagent.protocol.result import TaskResult
+from yagent.protocol.result import DeniedAccount, TaskResult
 from yagent.protocol.stop import StopReason
 from yagent.protocol.visible import visible
 
@@ -64,8 +65,14 @@ def account(result: TaskResult, *, quiet: bool = False) -> list[str]:
         return [visible(line) for line in lines]
     if result.status == "partial" and not result.error:
         lines.append("yagent: the result is partial: the answer says what is missing.")
-    lines += [f"yagent: denied: {denied.tool} {one_line(denied.subject)} ({_WHOSE[denied.answered_by]})" for denied in result.denied]
+    denials = Counter(_denial(denied) for denied in result.denied)
+    lines += [f"yagent: denied{f' {times} times' if times > 1 else ''}: {denial}" for denial, times in denials.items()]
     return [visible(line) for line in lines]
 
 
-_WHOSE = {"user": "by you", "nobody": "nobody could be asked; see --allow and -y", "rules": "by a rule", "cancelled": "stopped meanwhile"}
+def _denial(denied: DeniedAccount) -> str:
+    advice = f"; {denied.advice}" if denied.advice else ""
+    return f"{denied.tool} {one_line(denied.subject)} ({_WHOSE[denied.answered_by]}{advice})"
+
+
+_WHOSE = {"user": "by you", "nobody": "nobody could be asked", "rules": "by a rule", "cancelled": "stopped meanwhile"}

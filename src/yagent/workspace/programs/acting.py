@@ -162,8 +162,9 @@ def _two_sided(name: str, arguments: Arguments) -> Rating:
         return Rating(Nature.CHANGES)
     *sources, target = operands
     # A directory of the target's name is filled, not replaced, unless it is to be taken for the target itself.
-    onto = Write(target, "replace", fills=not arguments.has("-T"))
-    reached = [onto, *(Write(within(target, source), "replace") for source in sources)]
+    verb = {"cp": "copying to", "mv": "moving to", "ln": "linking at"}[name]
+    onto = Write(target, "replace", fills=not arguments.has("-T"), verb=verb)
+    reached = [onto, *(Write(within(target, source), "replace", verb=verb) for source in sources)]
     if name == "cp":
         return Rating(Nature.CHANGES, reads=tuple(Read(source, recursive) for source in sources), writes=tuple(reached))
     if name == "mv":

@@ -31,11 +31,13 @@ class Read:
 
 @dataclass(frozen=True, slots=True)
 class Write:
-    """An operand that is changed. `fills`: a directory that is there gets something added, whatever the change."""
+    """An operand that is changed. `fills`: a directory that is there gets something added, whatever the change. `verb` says in words
+    what is done to it ("moving to"), where the kind of change does not."""
 
     word: Word
     change: Change
     fills: bool = False
+    verb: str = ""
 
 
 @dataclass(frozen=True, slots=True)
