@@ -12,6 +12,7 @@ YagentError
   ActivityTimeoutError
     IdleTimeoutError
     TotalTimeoutError
+      TaskTimeoutError
   AbandonedError
   DamagedFileError
   DomainClosedError

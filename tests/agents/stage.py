@@ -51,6 +51,8 @@ from yagent.workspace.shell import Shell
 P = TypeVar("P", bound=Payload)
 LAST_STEP = PROMPTS.text("reminders/last_step.md")
 TIME_IS_UP = PROMPTS.text("reminders/time_is_up.md")
+COST_LIMIT = PROMPTS.text("reminders/cost_limit.md")
+LAST_WORDS = LastWords(LAST_STEP, TIME_IS_UP, COST_LIMIT)
 
 
 @dataclass
@@ -154,7 +156,7 @@ class Stage:
     async def prepare(self, role: Role, identity: AgentIdentity, task: str, references: References, parent: Scope) -> PreparedRun:
         """See `Prepare`."""
         above = self.activities[parent.agent.delegation_id]
-        self.activities[identity.delegation_id] = Activity(self.clock, idle=self.rules.idle, total=self.rules.total, parent=above)
+        self.activities[identity.delegation_id] = above.below(idle=self.rules.idle, total=self.rules.total)
         loop, frame = self._run(role, identity, self._nudging(role), parent.permissions.narrowed())
         return PreparedRun(loop, frame, (user_message(task_message(task, references, "")),))
 
@@ -209,7 +211,7 @@ class Stage:
             Turn(conversation.dialogue, self.engine.identity, frame, self.rules.turn),
             Act(surface, invoker, scope, frame, parallel=4),
         )
-        loop = AgentLoop(role, frame, parts, hooks, max_steps=role.max_steps, last_words=LastWords(LAST_STEP, TIME_IS_UP))
+        loop = AgentLoop(role, frame, parts, hooks, max_steps=role.max_steps, last_words=LAST_WORDS)
         return loop, frame
 
 

@@ -13,7 +13,7 @@ from yagent.llm.engine import ContextTooLong, ModelConfigurationError, ModelErro
 from yagent.protocol.handoff import Handoff
 from yagent.protocol.stop import EXIT_CODES, StopReason
 from yagent.rollout.writer import RolloutError
-from yagent.runtime.activity import IdleTimeoutError, TotalTimeoutError
+from yagent.runtime.activity import IdleTimeoutError, TaskTimeoutError, TotalTimeoutError
 from yagent.runtime.gate import AbandonedError, is_cancellation
 
 ENDED_BY: dict[StopReason, BaseException] = {
@@ -50,6 +50,7 @@ def test_every_value_of_the_vocabulary_has_what_leads_to_it(reason: StopReason) 
         (RolloutError("x"), StopReason.PANIC),
         (Panic("x"), StopReason.PANIC),
         (TimeoutError(), StopReason.PANIC),
+        (TaskTimeoutError("x", 1), StopReason.TIME_LIMIT),
         (KeyboardInterrupt(), StopReason.PANIC),
     ],
 )

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
 from tests.support.virtual_time import VirtualClock, VirtualTimeLoop, settle
-from yagent.runtime.activity import Activity, IdleTimeoutError, TotalTimeoutError
+from yagent.runtime.activity import Activity, IdleTimeoutError, TaskTimeoutError, TotalTimeoutError
 from yagent.runtime.gate import Gate
 from yagent.runtime.supervise import Domain, Handle
 
@@ -126,12 +126,33 @@ async def test_the_works_own_timeouts_and_errors_pass_unchanged(clock: VirtualCl
     assert type(caught.value) is TimeoutError
 
 
-async def test_an_extended_total_allows_a_last_step(clock: VirtualClock) -> None:
-    activity = Activity(clock, total=TOTAL)
-    with pytest.raises(TotalTimeoutError):
-        await activity.run(clock.sleep(1000))
-    activity.extend(30)
-    assert await activity.run(asyncio.sleep(20, "handed over")) == "handed over"
+@pytest.mark.parametrize(
+    ("left", "own", "share"),
+    [(None, None, None), (None, 50, 50), (40, None, 30), (40, 20, 20), (4000, None, 3760), (4000, 1200, 1200), (0, None, 0)],
+)
+async def test_who_hands_out_time_keeps_enough_to_answer(
+    clock: VirtualClock, left: float | None, own: float | None, share: float | None
+) -> None:
+    assert Activity(clock, total=left).below(idle=None, total=own).remaining_total() == share
+
+
+async def test_only_a_share_of_the_tasks_own_time_ends_by_the_tasks_limit(clock: VirtualClock) -> None:
+    task = Activity(clock, total=1000)
+    for below, is_tasks in [
+        (task.below(idle=None, total=None), True),
+        (task.below(idle=None, total=None).below(idle=None, total=None), True),
+        (task.below(idle=None, total=100), False),
+        (task.below(idle=None, total=100).below(idle=None, total=100), False),
+    ]:
+        with pytest.raises(TotalTimeoutError) as caught:
+            await below.run(clock.sleep(2000))
+        assert isinstance(caught.value, TaskTimeoutError) == is_tasks
+
+
+async def test_a_last_step_takes_half_of_what_is_left_above_at_most(clock: VirtualClock) -> None:
+    assert Activity(clock, total=TOTAL).below(idle=None, total=None).last_step() == TOTAL / 2
+    assert Activity(clock, total=10 * TOTAL).below(idle=None, total=None).last_step() == 120
+    assert Activity(clock).below(idle=None, total=1).last_step() == 120
 
 
 class TimersAgainstModel(RuleBasedStateMachine):

@@ -2,6 +2,8 @@
 
 Idle counts only while nothing is in flight: no model call, tool, queue, backoff or ask. Both limits stand still while the
 run is paused, the user is asked, or a slot is awaited. Source: decisions "Timers", requirements G-17, I-19, I-20.
+
+A delegation's time lies within its parent's, and its parent keeps a share: whoever hands out its time can still hear the result and answer.
 """
 
 from __future__ import annotations
@@ -18,6 +20,10 @@ from yagent.runtime.gate import Gate
 
 T = TypeVar("T")
 
+KEPT_SECONDS = 240.0  # what an agent keeps of its time when it delegates: for a last step below and an answer of its own
+KEPT_SHARE = 0.25  # of what it has left, when that is less
+LAST_STEP_SECONDS = 120.0
+
 
 class ActivityTimeoutError(YagentError):
     """A delegation ran out of time; the subclass says which limit it was."""
@@ -33,6 +39,10 @@ class IdleTimeoutError(ActivityTimeoutError):
 
 class TotalTimeoutError(ActivityTimeoutError):
     """The whole run took longer than its total limit."""
+
+
+class TaskTimeoutError(TotalTimeoutError):
+    """The time of the whole task, or a delegation's share of it, is over."""
 
 
 class _Limit(Enum):
@@ -52,6 +62,7 @@ class Activity:
         self._idle = idle
         self._total = total
         self._parent = parent
+        self._is_tasks = False  # the total limit is the task's, or a share of it
         self._busy = 0
         self._frozen = 0
         self._used = 0.0
@@ -115,11 +126,19 @@ class Activity:
         known = [left for left in (own, above) if left is not None]
         return min(known, default=None)
 
-    def extend(self, seconds: float) -> None:
-        """Raise the total limit, for a last step after it was reached; without effect when there is none."""
-        if self._total is not None:
-            self._total += seconds
-            self._plan()
+    def below(self, *, idle: float | None, total: float | None) -> Activity:
+        """The timers of a delegation: its total is what is left here less what is kept for the answer, and `total` at most."""
+        left = self.remaining_total()
+        share = None if left is None else left - min(KEPT_SECONDS, left * KEPT_SHARE)
+        is_cut = share is not None and (total is None or share < total)
+        child = Activity(self._clock, idle=idle, total=share if is_cut else total, parent=self)
+        child._is_tasks = is_cut and (self._parent is None or self._is_tasks)
+        return child
+
+    def last_step(self) -> float:
+        """Seconds a delegation may take to hand over when its total is over: two minutes, and half of what is left above at most."""
+        above = None if self._parent is None else self._parent.remaining_total()
+        return LAST_STEP_SECONDS if above is None else min(LAST_STEP_SECONDS, above / 2)
 
     async def run(self, coroutine: Coroutine[Any, Any, T]) -> T:
         """Run the delegation's work within its limits; it is cancelled, and awaited, when one fires.
@@ -157,7 +176,10 @@ class Activity:
         if self._due is _Limit.IDLE and self._idle is not None:
             return IdleTimeoutError(f"nothing happened for {self._idle:g} seconds, so the work was stopped", self._idle)
         total = self._total or 0.0
-        return TotalTimeoutError(f"the time limit of {total:g} seconds is used up; give a higher one or a smaller task", total)
+        if self._is_tasks:
+            return TaskTimeoutError(f"its share of {total:.0f} seconds of the task's time is used up; give the task more time", total)
+        text = f"the time limit of {total:g} seconds is used up; give a higher one or a smaller task"
+        return TotalTimeoutError(text, total)
 
     def _shift_busy(self, step: int) -> None:
         self._busy += step

@@ -54,7 +54,7 @@ class Runs:
         """A run of a role for another agent. Its rights are its parent's or narrower; its timers lie within its parent's."""
         shop, settings = self._shop, self._shop.settings
         above = self._activities[parent.agent.delegation_id]
-        activity = Activity(shop.clock, idle=settings.idle_timeout, total=settings.total_timeout, parent=above)
+        activity = above.below(idle=settings.idle_timeout, total=settings.total_timeout)
         self._activities[identity.delegation_id] = activity
         seat = seat_for(shop, role, identity, task, parent_delegation=parent.agent.delegation_id)
         hooks = LoopHooks(on_plain_text=nudging(role.nudges, shop.prompts.text(f"reminders/{role.nudge}.md")))
@@ -95,7 +95,7 @@ class Runs:
             Turn(seat.conversation.dialogue, seat.identity, frame, settings.turn),
             Act(seat.surface, invoker, scope, frame, parallel=settings.parallel_tools),
         )
-        last_words = LastWords(shop.prompts.text("reminders/last_step.md"), shop.prompts.text("reminders/time_is_up.md"))
+        last_words = LastWords(*(shop.prompts.text(f"reminders/{name}.md") for name in ("last_step", "time_is_up", "cost_limit")))
         return AgentLoop(role, frame, parts, hooks, max_steps=settings.max_steps[role.name], last_words=last_words)
 
 

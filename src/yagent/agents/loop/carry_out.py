@@ -13,7 +13,6 @@ from yagent.rollout.records import EventMessage
 from yagent.runtime.activity import TotalTimeoutError
 from yagent.runtime.supervise import shielded
 
-LAST_STEP_SECONDS = 120.0
 CLOSING_SECONDS = 10.0
 
 
@@ -23,7 +22,8 @@ async def carry_out(loop: AgentLoop, opening: Sequence[Message], frame: Frame) -
     A run whose total time is over gets one last step to hand over. Raises CancelledError when it was cancelled, nothing else.
     """
     try:
-        loop.result = await _timed(loop, opening, frame)
+        with frame.account.last_word_reserved(frame.activity):
+            loop.result = await _timed(loop, opening, frame)
     except BaseException as end:
         loop.result = loop.ended(end)
         if not isinstance(end, Exception):
@@ -42,8 +42,8 @@ async def _timed(loop: AgentLoop, opening: Sequence[Message], frame: Frame) -> R
         if not loop.role.is_delegated:
             return loop.ended(over)
         try:
-            async with frame.clock.timeout(LAST_STEP_SECONDS):
-                return await loop.time_is_up()
+            async with frame.clock.timeout(frame.activity.last_step()):
+                return await loop.time_is_up(over)
         except (TimeoutError, YagentError):
             return loop.ended(over)
 

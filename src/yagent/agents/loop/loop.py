@@ -25,6 +25,7 @@ from yagent.protocol.messages import Message, Part, ToolCall, ToolResult, result
 from yagent.protocol.stop import StopReason
 from yagent.records import dataclass
 from yagent.rollout.records import EventMessage
+from yagent.runtime.activity import TotalTimeoutError
 from yagent.thoughts import grammar
 from yagent.tools.spec import Exit, Output
 
@@ -45,10 +46,11 @@ class LoopParts:
 
 @dataclass(frozen=True, slots=True)
 class LastWords:
-    """What an agent is told when it may take one last step: at its step limit, and when its time is over."""
+    """What an agent is told when it may take one last step: at its step limit, when its time is over, when the money is."""
 
     step_limit: str
     time_limit: str
+    cost_limit: str
 
 
 class AgentLoop:
@@ -81,10 +83,15 @@ class AgentLoop:
         self._begun = self._parts.conversation.count
         for message in opening:
             self._parts.conversation.append(message)
-        while True:
-            result = await self._step()
-            if result is not None:
-                return result
+        try:
+            while (result := await self._step()) is None:
+                pass
+            return result
+        except LimitReached as limit:
+            if limit.reason is not StopReason.COST_LIMIT:
+                raise
+            self._frame.account.warn(str(limit))
+            return await self._last_word(limit.reason, self._last_words.cost_limit)
 
     def ended(self, error: BaseException) -> RunResult:
         """The result of a run that `error` ended."""
@@ -98,14 +105,17 @@ class AgentLoop:
             known.__cause__ = error
         return self._result(reason, self._words_so_far(), error=known)
 
-    async def last_word(self, reason: StopReason, instruction: str) -> RunResult:
+    async def time_is_up(self, over: TotalTimeoutError) -> RunResult:
+        """The last step of a run whose total time is over."""
+        reason = classify(over)
+        if reason is StopReason.TIME_LIMIT:
+            self._frame.account.warn(f"{self.role.name}: {over}.")
+        return await self._last_word(reason, self._last_words.time_limit)
+
+    async def _last_word(self, reason: StopReason, instruction: str) -> RunResult:
         """One more reply, without any other tool than `agent_exit`, to hand over what was found."""
         self._parts.conversation.append(user_message(instruction))
         return await self._closing_reply(reason)
-
-    async def time_is_up(self) -> RunResult:
-        """The last step of a run whose total time is over."""
-        return await self.last_word(StopReason.TOTAL_TIMEOUT, self._last_words.time_limit)
 
     async def _step(self) -> RunResult | None:
         await self._frame.gate.wait()
@@ -123,13 +133,13 @@ class AgentLoop:
             return await self._closing_reply(StopReason.MAX_STEPS)
         return None
 
-    async def _query(self, options: CallOptions) -> Completed:
+    async def _query(self, options: CallOptions, *, is_last: bool = False) -> Completed:
         """One whole reply to what is safely on the record, appended. A provider that interrupts its own turn is asked to go on with what
         it said (A34); the pieces are one reply."""
         pieces: tuple[Part, ...] = ()
         for _ in range(PAUSES):
             await self._frame.recorder.barrier()
-            reply = await self._parts.turn.query(options)
+            reply = await self._parts.turn.query(options, is_last=is_last)
             if reply.message.parts:
                 self._parts.conversation.append(reply.message, reply.usage)
             pieces += reply.message.parts
@@ -212,7 +222,7 @@ class AgentLoop:
         """The forced last answer. Tools stay declared; when the model calls another tool all the same, a second try forbids them."""
         try:
             for forbid in (False, True):
-                reply = await self._query(CallOptions(forbid_tools=forbid))
+                reply = await self._query(CallOptions(forbid_tools=forbid), is_last=True)
                 calls = reply.message.calls
                 if not calls:
                     return self._result(reason, grammar.strip(reply.message.text) or self._words_so_far())
@@ -222,6 +232,8 @@ class AgentLoop:
                         return self._exit(output.exit, reply.message, reason)
                 else:
                     self._append_results(calls, [LAST_STEP_OVER] * len(calls))
+        except LimitReached as limit:
+            return self._result(reason, self._words_so_far(), error=limit)
         except ModelError as failure:
             self._notes.append(f"Its last reply could not be had: {failure}")
         return self._result(reason, self._words_so_far())
@@ -235,6 +247,7 @@ class AgentLoop:
         return replace(self._result(reason, text), handoff=ended.handoff)
 
     def _result(self, reason: StopReason, deliverable: str, *, error: YagentError | None = None) -> RunResult:
+        reason = self._frame.account.ended(reason, is_whole=not self.role.is_delegated)
         return RunResult(
             reason, deliverable, self._steps, error=error, notes=tuple(self._notes), calls=self._made, changed=tuple(self._changed)
         )

@@ -6,7 +6,7 @@ from typing import ClassVar
 from yagent.errors import YagentError
 from yagent.llm.engine import ContextTooLong, ModelError
 from yagent.protocol.stop import LIMIT, StopReason
-from yagent.runtime.activity import IdleTimeoutError, TotalTimeoutError
+from yagent.runtime.activity import IdleTimeoutError, TaskTimeoutError, TotalTimeoutError
 from yagent.runtime.gate import AbandonedError
 
 
@@ -34,6 +34,8 @@ def classify(error: BaseException) -> StopReason:
             return error.reason
         case IdleTimeoutError():
             return StopReason.IDLE_TIMEOUT
+        case TaskTimeoutError():
+            return StopReason.TIME_LIMIT
         case TotalTimeoutError():
             return StopReason.TOTAL_TIMEOUT
         case AbandonedError():

@@ -1,6 +1,8 @@
 """What a whole task has used and may use: one account for the Director and everything below it."""
 
-from collections.abc import Callable
+import asyncio
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import asynccontextmanager, contextmanager
 from dataclasses import field
 
 from yagent.agents.loop.stop import LimitReached
@@ -24,8 +26,12 @@ class TaskAccount:
     limits: TaskLimits
     usage: Usage | None = None
     cost: float | None = None
+    newest_cost: float = 0.0  # of the newest call whose cost is known
     cost_unknown: int = 0
     model_calls: int = 0
+    in_flight: int = 0  # model calls that have begun and not ended
+    reserved: set[object] = field(default_factory=set)  # runs at work that may need one more call to hand over
+    limit: StopReason | None = None  # the limit of the task that ended a part of it
     denials: list[DeniedAccount] = field(default_factory=list)
     delegations: list[DelegationAccount] = field(default_factory=list)
     results: dict[str, str] = field(default_factory=dict)  # "repo#2" and, for the newest of a role, "repo" -> rendered result
@@ -33,6 +39,7 @@ class TaskAccount:
     delegation_ids: set[str] = field(default_factory=set)
     warnings: list[str] = field(default_factory=list)
     told: Callable[[str], None] = lambda text: None  # hears of each new warning
+    _call_ended: asyncio.Event = field(default_factory=asyncio.Event)
 
     def warn(self, text: str) -> None:
         """Keep a warning for the account of the task, once."""
@@ -66,16 +73,59 @@ class TaskAccount:
                 limit = f"the cost limit of ${self.limits.max_cost:g}"
                 self.warn(f"What a call of {identity.model} cost is not known, so {limit} cannot be watched reliably.")
         else:
-            self.cost = cost + (self.cost or 0.0)
+            self.cost, self.newest_cost = cost + (self.cost or 0.0), cost
         return cost
 
-    def check(self) -> None:
-        """Called before each model call. Raises `LimitReached` when the task may not go on."""
-        limit = self.limits.max_cost
-        if limit is not None and self.cost is not None and self.cost >= limit:
-            raise LimitReached(
-                StopReason.COST_LIMIT, f"The cost limit of ${limit:g} is reached (${self.cost:.4f} used). Raise --max-cost to go on."
-            )
+    @contextmanager
+    def last_word_reserved(self, run: object) -> Iterator[None]:
+        """Nobody else spends what one call of `run` will cost when its work has to end."""
+        self.reserved.add(run)
+        try:
+            yield
+        finally:
+            self.reserved.discard(run)
+
+    @asynccontextmanager
+    async def admitted(self, run: object, *, is_last: bool = False) -> AsyncIterator[None]:
+        """Hold a place among the calls in flight, for one model call of `run`; `is_last` uses its reservation.
+
+        It is given while the cost limit has room for this call, those in flight and the reserved ones, as far as earlier calls can tell:
+        many agents at work cannot each spend the rest. Waits for calls in flight, which may turn out cheap. Raises `LimitReached` when
+        there is no room even without them.
+        """
+        while not self._has_room(self._wanted(run, is_last) + self.in_flight):
+            if not self._has_room(self._wanted(run, is_last)):
+                limit = self.limits.max_cost or 0.0
+                used = f"${self.cost or 0.0:.4f} used"
+                text = f"The cost limit of ${limit:g} leaves no room for another model call ({used}). Raise --max-cost to go on."
+                raise LimitReached(StopReason.COST_LIMIT, text)
+            await self._call_ended.wait()
+        self.in_flight += 1
+        if is_last:
+            self.reserved.discard(run)
+        try:
+            yield
+        finally:
+            self.in_flight -= 1
+            self._call_ended.set()
+            self._call_ended = asyncio.Event()
+
+    def _wanted(self, run: object, is_last: bool) -> int:
+        """Calls there has to be room for beside those in flight; last words take what is left when those of others are seen to."""
+        return len(self.reserved - {run}) if is_last else 1 + len(self.reserved)
+
+    def _has_room(self, calls: int) -> bool:
+        limit, spent = self.limits.max_cost, self.cost or 0.0
+        known = self.model_calls - self.cost_unknown
+        expected = max(spent / known, self.newest_cost) if known else 0.0  # conversations grow: the average alone lags behind
+        return limit is None or spent + calls * expected < limit
+
+    def ended(self, reason: StopReason, *, is_whole: bool) -> StopReason:
+        """Take in how a run ended. The task as a whole was ended by the limit that ended a part of it, whatever its Director says."""
+        if reason in (StopReason.COST_LIMIT, StopReason.TIME_LIMIT):
+            self.limit = self.limit or reason
+        by_itself = reason in (StopReason.AGENT_EXIT, StopReason.PLAIN_TEXT)
+        return self.limit if is_whole and by_itself and self.limit is not None else reason
 
 
 def price(identity: ModelIdentity, usage: Usage | None) -> float | None:

@@ -52,17 +52,16 @@ class Turn:
         self._settings = settings
         self._calls = 0
 
-    async def query(self, options: CallOptions) -> Completed:
+    async def query(self, options: CallOptions, *, is_last: bool = False) -> Completed:
         """The reply to everything said so far.
 
         A reply without words and calls, and a call that failed in passing, are tried again. Raises `ModelError`, or `LimitReached` when
-        the task may not go on.
+        the task may not go on. `is_last`: the run hands over with this call.
         """
         attempt = 0
         while True:
-            self._frame.account.check()
             try:
-                reply = await self._call(options)
+                reply = await self._call(options, is_last=is_last)
                 _demand_content(reply)
                 return reply
             except TransientModelError as failure:
@@ -75,13 +74,14 @@ class Turn:
                 with self._frame.activity.busy():
                     await self._frame.clock.sleep(delay)
 
-    async def _call(self, options: CallOptions) -> Completed:
+    async def _call(self, options: CallOptions, *, is_last: bool) -> Completed:
         self._calls += 1
         told = _Telling(self._frame.publisher, self._identity, self._calls, self._frame.clock.now)
         try:
             with self._frame.activity.busy(), ExitStack() as queue:
                 queue.enter_context(self._frame.activity.frozen())
-                async with aclosing(self._dialogue.stream(options)) as events:
+                place = self._frame.account.admitted(self._frame.activity, is_last=is_last)
+                async with place, aclosing(self._dialogue.stream(options)) as events:
                     return await self._followed(events, told, queue.close)
         except BaseException as failure:
             told.ended(None, None, str(failure) or type(failure).__name__)
