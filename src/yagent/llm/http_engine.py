@@ -91,7 +91,8 @@ class HttpEngine:
                 await self._services.clock.sleep(retrying.delay)
 
     def _after(self, error: ModelError, failures: int, deadline: Deadline) -> Retrying:
-        """The wait before the next attempt; raises what the caller gets when there is none."""
+        """The wait before the next attempt; raises what the caller gets when there is none. Nothing of either tells a key."""
+        error.args, error.detail = (self._endpoint.without_secrets(str(error)),), self._endpoint.without_secrets(error.detail)
         verdict = judge(
             error, failures=failures, remaining=deadline.remaining(), settings=self._settings.retry, random=self._services.random
         )
@@ -170,15 +171,18 @@ class HttpEngine:
 
     def _headers(self) -> dict[str, str]:
         own = self._dialect.headers(self._endpoint.key(), self._model.quirks)
-        return {"content-type": "application/json", "accept": "text/event-stream", **own, **self._endpoint.headers}
+        given = {**own, **self._endpoint.authorization, **self._endpoint.headers}
+        return {"content-type": "application/json", "accept": "text/event-stream", **given}
 
     def _explained(self, error: ModelError, reason: str) -> ModelError:
         """The error as the user reads it: with the provider, the key's source and the model where they are what has to change."""
         if error.status in (401, 403):
             key = f"The key came from {self._endpoint.key_source}." if self._endpoint.key() else "No key was sent."
+            if self._endpoint.authorization:
+                key = "The user name and password came from the address."
             reason = f"{key} {reason}"
         elif error.status in (404, 405):
-            reason = f"Asked for the model {self.identity.model!r} at {self._endpoint.url(self._dialect.path)}. {reason}"
+            reason = f"Asked for the model {self.identity.model!r} at {self._endpoint.shown(self._dialect.path)}. {reason}"
         error.args = (f"{self._endpoint.provider}: {error} {reason}".rstrip(),)
         return error
 

@@ -37,7 +37,7 @@ async def list_models(
     Raises:
         ModelError: the server cannot be reached, refuses, or answers something that is no list.
     """
-    headers = {"accept": "application/json", **dialect.headers(endpoint.key(), quirks), **endpoint.headers}
+    headers = {"accept": "application/json", **dialect.headers(endpoint.key(), quirks), **endpoint.authorization, **endpoint.headers}
     url, deadline = endpoint.url("/models"), clock.deadline(timeout)
     found: dict[str, ListedModel] = {}
     page = url
@@ -45,7 +45,9 @@ async def list_models(
         async with clients.send(HttpRequest("GET", page, headers), deadline) as reply:
             body = await reply.read_some(LIST_BYTES)
             if not 200 <= reply.status < 300:
-                raise dialect.classify(reply.status, reply.headers, body, clock.wall().timestamp())
+                error = dialect.classify(reply.status, reply.headers, body, clock.wall().timestamp())
+                error.args, error.detail = (endpoint.without_secrets(str(error)),), ""
+                raise error
         document = _parse(body, endpoint.host)
         for model in _models(document):
             found.setdefault(model.name, model)

@@ -1,7 +1,7 @@
 """From the configuration and the options of a run to the small settings each room is given. Options win where they were given."""
 
 import os
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from yagent.agents.director.hooks import ReminderPolicy
@@ -11,6 +11,7 @@ from yagent.config.providers import ProviderChoice, Resolution
 from yagent.config.schema import Config
 from yagent.config.switches import concurrency_enabled
 from yagent.config.vendors import VENDORS
+from yagent.llm.endpoint import SHORTEST_SECRET, credentials_in
 from yagent.records import dataclass
 from yagent.runtime.paths import DataHome
 from yagent.session.request import RunFlags, SessionRequest
@@ -121,16 +122,25 @@ def shell_settings(config: Config, request: SessionRequest, resolution: Resoluti
     """What commands may see of the environment."""
     known = {name for vendor in VENDORS for name in vendor.key_variables}
     chosen = {choice.key_source for choice in _choices(resolution) if choice.key_source}
-    return ShellSettings(
-        pass_env=(*config.shell.pass_env, *request.flags.pass_env), provider_keys=frozenset(known | chosen | {"YAGENT_API_KEY"})
-    )
+    secrets = [secret for secret in _secrets_of(resolution) if len(secret) >= SHORTEST_SECRET]
+    holding = {name for name, value in request.environ.items() if any(secret in value for secret in secrets)}
+    keys = frozenset(known | chosen | holding | {"YAGENT_API_KEY"})
+    return ShellSettings(pass_env=(*config.shell.pass_env, *request.flags.pass_env), provider_keys=keys)
 
 
 def secret_texts(resolution: Resolution | None, environ: Mapping[str, str]) -> tuple[str, ...]:
-    """Every key this process knows, for the redacting filter of the logs."""
-    keys = [choice.key.reveal() for choice in _choices(resolution) if choice.key]
-    keys += [environ[name] for vendor in VENDORS for name in vendor.key_variables if environ.get(name)]
-    return tuple(dict.fromkeys(keys))
+    """Every key and password this process knows, for the redacting filter of the logs."""
+    keys = [environ[name] for vendor in VENDORS for name in vendor.key_variables if environ.get(name)]
+    ways = [secret for name, value in environ.items() if name.lower().endswith("_proxy") for secret in credentials_in(value)]
+    return tuple(dict.fromkeys((*_secrets_of(resolution), *keys, *ways)))
+
+
+def _secrets_of(resolution: Resolution | None) -> Iterator[str]:
+    """The keys of the providers, and what their addresses hold."""
+    for choice in _choices(resolution):
+        if choice.key:
+            yield choice.key.reveal()
+        yield from credentials_in(choice.base_url)
 
 
 def _choices(resolution: Resolution | None) -> tuple[ProviderChoice, ...]:
