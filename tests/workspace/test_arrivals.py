@@ -148,3 +148,52 @@ def test_replacing_a_file_as_a_whole_asks_where_that_loses_work_and_editing_it_d
     assert permissions.judge("create_file", [EditPath("mine.txt", "replace")]).allowed
     assert permissions.judge("create_file", [EditPath("new.txt", "replace")]).allowed
     assert permissions.judge("search_replace_in_file", [EditPath("user.txt", "edit")]).allowed
+
+
+LEADING_OUT = [
+    *("cp -r out x && echo > x/victim.txt", "mv out x && echo > x/victim.txt", "mv out x; touch x/new", "mv out x; cd x; touch new"),
+    *(
+        "mv out x && sed -i s/a/b/ x/victim.txt",
+        "mv out x; mv mine.txt x/victim.txt",
+        "mv out x; mkdir x/y",
+        "mkdir d; mv out d; touch d/out/y",
+    ),
+    *("mv g x && echo > x/config", "mv hooks x && cp mine.txt x/post-commit", "cp -P g x && echo > x/config", "cp -a hooks x; touch x/y"),
+    *(
+        "mv g x && cd x/hooks && touch y",
+        "mv out x && cd x && make",
+        "mv out x && python3 mine.txt x/victim.txt",
+        "mv out x; tee x/y < mine.txt",
+    ),
+]
+
+
+@pytest.mark.parametrize("line", LEADING_OUT)
+def test_a_link_given_another_name_still_leads_where_it_led(room: Room, line: str) -> None:
+    (room.workspace / ".git" / "hooks").mkdir(parents=True)
+    for name, target in (("out", room.outside), ("g", ".git"), ("hooks", ".git/hooks")):
+        (room.workspace / name).symlink_to(target)
+    assert room.shell(line, task(room)).decision is Decision.ASK
+
+
+def test_a_key_is_not_read_through_a_link_given_another_name(room: Room) -> None:
+    (room.workspace / "keys").symlink_to(room.home / ".ssh")
+    assert room.shell("mv keys x && cat x/id_rsa", task(room)).decision is Decision.DENY
+
+
+WRITING = [
+    *(
+        "sort -o user.txt mine.txt",
+        "uniq mine.txt user.txt",
+        "tar cf user.txt sub",
+        "tar -czf user.txt sub",
+        "git archive -o user.txt HEAD",
+    ),
+    *("gcc -o user.txt x.c", "git archive --output=user.txt HEAD", "xxd -r mine.txt user.txt"),
+]
+
+
+@pytest.mark.parametrize("line", WRITING)
+def test_an_output_that_is_the_users_work_asks_and_another_does_not(room: Room, line: str) -> None:
+    assert room.shell(line, task(room)).decision is Decision.ASK
+    assert room.shell(line.replace("user.txt", "new.txt"), task(room)).decision is Decision.ALLOW

@@ -60,39 +60,39 @@ class Arrivals:
         """Return what the other commands of the line bring."""
         return replace(self, known=tuple(arrival for arrival in self.known if arrival.command is not command)) if self.known else self
 
-    def lost(self, location: Location, change: Change) -> bool:
-        """Say whether a change of a place may lose work that is not the task's own when the line gets there."""
-        if self.unknown and not location.exists:
-            return True
+    def earlier(self, location: Location, change: Change | None) -> list[Location]:
+        """Return what is now at the places from which that may come which the line meets at `location`: reached by reading (None), or
+        by a change. Raises GuardError when it is too much to follow."""
         waiting = [location.resolved, location.named] if self.known else []
         seen: set[Path] = set()
+        result: list[Location] = []
         while waiting:
             path = waiting.pop()
             if path in seen:
                 continue
             seen.add(path)
             if len(seen) > MAX_STEPS:
-                return True
+                raise GuardError(f"{location.requested}: the line moves files about too often to be followed; do it in several calls")
             for arrival in self.known:
-                for found in self._before(path, arrival, change):
-                    if self.paths.is_precious(found) and not (arrival.copied and _lies_in(found.resolved, arrival.source)):
-                        return True
+                found = self._before(path, arrival, change)
+                if found is not None:
                     waiting += [found.resolved, found.named]
-        return False
+                    if not (arrival.copied and _lies_in(found.resolved, arrival.source)):
+                        result.append(found)
+        return result
 
-    def _before(self, path: Path, arrival: Arrival, change: Change) -> Iterator[Location]:
-        """What is now where that comes from which will be at a path or below it; nothing when the arrival does not concern it."""
+    def _before(self, path: Path, arrival: Arrival, change: Change | None) -> Location | None:
+        """What is now where that comes from which will be at a path or below it; None when the arrival does not concern it."""
         own, target = _folded(path), _folded(arrival.target)
         if arrival.linked and change == "delete" and len(own) <= len(target):
-            return  # the link goes, and what it leads to stays
+            return None  # the link goes, and what it leads to stays
         if own[: len(target)] == target:
             earlier = arrival.source.joinpath(*path.parts[len(arrival.target.parts) :])
         elif target[: len(own)] == own:
             earlier = arrival.source
         else:
-            return
-        for follow in (True, False):
-            yield self.paths.guard.locate(str(earlier), literal=True, follow_last=follow)
+            return None
+        return self.paths.guard.locate(str(earlier), literal=True, follow_last=change not in ("delete", "rename"))
 
 
 def arrivals_of(analysis: Analysis, paths: PathJudge, settle: Settle) -> Arrivals:

@@ -16,7 +16,7 @@ from yagent.workspace.loopback import is_loopback
 from yagent.workspace.operand_judge import OperandJudge
 from yagent.workspace.path_judge import PathJudge
 from yagent.workspace.programs.acting import rate_acting
-from yagent.workspace.programs.environment import changes_meaning, is_plain_assignment
+from yagent.workspace.programs.environment import changes_meaning, is_harmless_to_readers, is_plain_assignment
 from yagent.workspace.programs.git import rate_git, take_apart
 from yagent.workspace.programs.git_settings import program_named
 from yagent.workspace.programs.installing import rate_install
@@ -24,7 +24,7 @@ from yagent.workspace.programs.known_actors import ESCALATING, ESCALATING_EVERYW
 from yagent.workspace.programs.rating import Nature, Rating, Read, asking
 from yagent.workspace.programs.reading import rate_reading
 from yagent.workspace.rule_book import ALLOWED, Finding, asks
-from yagent.workspace.shell_syntax.commands import Command
+from yagent.workspace.shell_syntax.commands import Assignment, Command
 from yagent.workspace.shell_syntax.words import Word
 from yagent.workspace.shell_syntax.wrappers import FORMS, SHELLS
 
@@ -78,12 +78,13 @@ class CommandJudge:
             collected.findings.append(restricted)
         for redirection in command.redirections:
             collected.findings.append(self.operands.redirection(redirection, mode))
-        changed = self._assignments(command, mode)
+        allowed = bool(command.words) and self._is_allowed(command)
+        changed = self._assignments(command, mode, allowed=allowed)
         if changed is not None:
             collected.findings.append(changed)
         if not command.words:
             return
-        if self._is_allowed(command):
+        if allowed:
             collected.ruled = True
             mode = Mode.FULL_YOLO
         for inner in command.inner:
@@ -109,17 +110,22 @@ class CommandJudge:
             return False
         return self.paths.book.allow_words(_with_messages(command), escalating(command))
 
-    def _assignments(self, command: Command, mode: Mode) -> Finding | None:
+    def _assignments(self, command: Command, mode: Mode, *, allowed: bool) -> Finding | None:
         if mode is Mode.FULL_YOLO:
             return None
         for assignment in command.assignments:
             if changes_meaning(assignment):
                 return asks("environment", f"{assignment.name} is set, which changes what other words of the line mean or start")
-            if mode is Mode.ASK and command.words and not is_plain_assignment(assignment) and command.name not in _BUILTIN:
+            if mode is Mode.ASK and not allowed and self._reaches_programs(command, assignment) and not is_harmless_to_readers(assignment):
                 return asks(
                     "environment", f"{assignment.name} is set to something that is only known when the line runs, or starts programs"
                 )
         return None
+
+    def _reaches_programs(self, command: Command, assignment: Assignment) -> bool:
+        """Whether a program of the line gets the variable: it is set for one, exported, or was exported before."""
+        exports = command.name in ("export", "declare", "typeset") or (bool(command.words) and command.name not in _BUILTIN)
+        return exports or assignment.name in self.environment
 
     def _own(self, command: Command, mode: Mode, collected: Collected) -> list[Finding]:
         words = self.operands.settled(command.words[1:], command.directories)
@@ -128,12 +134,13 @@ class CommandJudge:
         rating = self._rate(command, words)
         collected.touches += self._touched(command, rating)
         effects = ALLOWED
+        operands = self.operands.of(command)
         for operand in rating.reads:
-            effects = effects.stricter(self.operands.read(operand, command.directories, mode, inert=rating.inert))
+            effects = effects.stricter(operands.read(operand, command.directories, mode, inert=rating.inert))
         for write in rating.writes:
-            effects = effects.stricter(self.operands.of(command).write(write, command.directories, mode))
+            effects = effects.stricter(operands.write(write, command.directories, mode))
         for word in (*rating.mentions, *rating.runs, *(words if rating.nature is Nature.ASKS else ())):
-            effects = effects.stricter(self.operands.mention(word, command.directories, mode))
+            effects = effects.stricter(operands.mention(word, command.directories, mode))
         by_nature = self._by_nature(command, rating, mode, effects)
         return [effects, by_nature] if _adds_to(effects, rating) else [by_nature]
 
@@ -161,9 +168,13 @@ class CommandJudge:
             return asks("pattern", "a wildcard stands in a command that writes: name the files")
         if command.directories is None:
             return asks("unknown_directory", f"{command.words[0].source} would run in a directory that is only known when the line runs")
-        for directory in command.directories:
-            if not self.paths.guard.locate(directory, literal=True).inside:
-                return asks("outside_directory", f"{command.words[0].source} would run in {directory}, outside the workspace")
+        try:
+            for location in self.operands.of(command).locations_of(command.directories):
+                if not location.inside:
+                    where = location.requested
+                    return asks("outside_directory", f"{command.words[0].source} would run in {where}, outside the workspace")
+        except GuardError as error:
+            return asks("path", str(error))
         return None
 
     def _rate(self, command: Command, words: Sequence[Word]) -> Rating:

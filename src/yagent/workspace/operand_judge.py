@@ -73,6 +73,11 @@ class OperandJudge:
             guard.locate(word.text or ".", directory=Path(directory), literal=True, follow_last=follow_last) for directory in directories
         ]
 
+    def locations_of(self, directories: frozenset[str]) -> list[Location]:
+        """Resolve directories that commands run in, with what the line itself brings there."""
+        found = [self.paths.guard.locate(directory, literal=True) for directory in directories]
+        return [*found, *self._earlier(found, None)]
+
     def read(self, operand: Read, directories: Directories, mode: Mode, *, inert: bool) -> Finding:
         """Judge one operand that is read."""
         word = operand.word
@@ -90,7 +95,7 @@ class OperandJudge:
         if isinstance(found, Finding):
             return found
         result = ALLOWED
-        for location in found:
+        for location in (*found, *self._earlier(found, None)):
             judged = self.paths.read(location, mode, recursive=operand.recursive or below, names_only=operand.names_only)
             result = result.stricter(judged)
         return result
@@ -113,6 +118,13 @@ class OperandJudge:
         result = ALLOWED
         for location in found:
             result = result.stricter(self._written(location, write, mode))
+            if self._may_be_lost(location, change, mode):
+                result = result.stricter(self.paths.loss(location, change))
+        try:
+            for location in self._earlier(found, change):
+                result = result.stricter(self._written(location, write, mode))
+        except GuardError as error:
+            result = result.stricter(asks("path", str(error)))
         return result
 
     def _written(self, location: Location, write: Write, mode: Mode) -> Finding:
@@ -121,13 +133,17 @@ class OperandJudge:
             change = "create"
         elif change == "create" and location.exists and not location.is_directory:
             change = "edit"
-        judged = self.paths.edit(location, change, mode, verb=write.verb)
-        if mode is Mode.YOLO and change in LOSING and judged.decision is Decision.ALLOW and self._is_lost(location, change):
-            return self.paths.loss(location, change)
-        return judged
+        return self.paths.edit(location, change, mode, verb=write.verb)
 
-    def _is_lost(self, location: Location, change: Change) -> bool:
-        return self.arrivals is not None and self.arrivals.lost(location, change)
+    def _may_be_lost(self, location: Location, change: Change, mode: Mode) -> bool:
+        unknown = self.arrivals is not None and self.arrivals.unknown
+        return unknown and mode is Mode.YOLO and change in LOSING and not location.exists
+
+    def _earlier(self, locations: Sequence[Location], change: Change | None) -> list[Location]:
+        """What will be at these places because the line itself brings it there."""
+        if self.arrivals is None or not self.arrivals.known:
+            return []
+        return [earlier for location in locations for earlier in self.arrivals.earlier(location, change)]
 
     def redirection(self, redirection: Redirection, mode: Mode) -> Finding:
         """Judge what a redirection opens."""
@@ -163,7 +179,7 @@ class OperandJudge:
             if locations is None:
                 result = result.stricter(_unknown_directory(text, mode))
                 continue
-            for location in locations:
+            for location in (*locations, *self._earlier(locations, None)):
                 result = result.stricter(self._mentioned(location, mode, leads_away=leads_away))
         return result
 

@@ -11,6 +11,7 @@ from yagent.workspace.arrivals import arrivals_of
 from yagent.workspace.command_judge import Collected, CommandJudge
 from yagent.workspace.operand_judge import OperandJudge, could_lead_out
 from yagent.workspace.path_judge import PathJudge
+from yagent.workspace.programs.environment import reads_bytes_as_we_do
 from yagent.workspace.rule_book import Finding, asks
 from yagent.workspace.shell_syntax import analyse
 
@@ -46,6 +47,8 @@ class ShellJudge:
             collected.findings += self._denied_loosely(analysis.loose_words)
         if mode is not Mode.FULL_YOLO or self.paths.book.has_deny("shell"):
             collected.findings += [asks(hazard.code, f"this line {hazard.text}") for hazard in analysis.hazards]
+        if mode is not Mode.FULL_YOLO and not text.isascii() and not reads_bytes_as_we_do(self.environment):
+            collected.findings.append(asks("locale", "letters that are not ASCII may be read as something else in this locale; use UTF-8"))
         arrivals = arrivals_of(analysis, self.paths, OperandJudge(self.paths).settled)
         judge = CommandJudge(self.paths, OperandJudge(self.paths, could_lead_out(analysis), arrivals), self.environment)
         for command in analysis.commands:

@@ -6,14 +6,15 @@ import re
 from collections.abc import Callable, Sequence
 
 from yagent.records import dataclass
+from yagent.workspace.programs.acting import outputs
 from yagent.workspace.programs.git_commands import BARE_READS, LOSING, NETWORK, ONLY_AFTER, PUBLISHING, READING, SETTINGS, WORKING
 from yagent.workspace.programs.options import Arguments, read_arguments
-from yagent.workspace.programs.rating import HARMLESS, Nature, Rating, Read, asking
+from yagent.workspace.programs.rating import HARMLESS, Nature, Rating, Read, Write, asking
 from yagent.workspace.shell_syntax.words import Word
 
 _TEXT_AFTER = frozenset({"-m", "--message", "--author", "--date", "--trailer", "--fixup", "--squash", "-C", "-c", "--format"})
 _RUNS_PROGRAMS = re.compile(
-    r"-x.*|--exec(=.*)?|-i|--interactive|--edit-todo|--upload-pack.*|--receive-pack.*|--remote(=.*)?|--unsafe-paths"
+    r"-x.*|--exec(=.*)?|--template(=.*)?|--separate-git-dir(=.*)?|-i|--interactive|--edit-todo|--upload-pack.*|--receive-pack.*|--remote(=.*)?|--unsafe-paths"
 )
 
 
@@ -149,9 +150,11 @@ def _working(call: Invocation, exists: Callable[[Word], bool]) -> Rating:
     if lost:
         return asking("loses_work", f"git {call.verb} {lost}")
     mentions = [*call.directories, *_mentioned(call.words)]
-    return Rating(Nature.OPAQUE, mentions=tuple(mentions), pattern=f"git {call.verb} *" if call.verb in _PATTERNS else "")
+    writes = tuple(Write(word, "replace", fills=True) for word in outputs("git", call.words)) if call.verb in _WRITES_FILES else ()
+    return Rating(Nature.OPAQUE, writes=writes, mentions=tuple(mentions), pattern=f"git {call.verb} *" if call.verb in _PATTERNS else "")
 
 
+_WRITES_FILES = frozenset({"archive", "format-patch"})
 _PATTERNS = frozenset({"add", "commit", "mv", "merge", "cherry-pick", "revert", "tag", "apply"})
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import replace
 
 from yagent.workspace.shell_syntax.commands import Assignment, Command
@@ -71,10 +72,22 @@ def _job_options(line: Line, command: Command) -> None:
 
 def _indirect(line: Line, command: Command) -> None:
     """`-v NAME[subscript]` evaluates the subscript."""
+    if command.name == "printf" and _counts(command.words[1:]):
+        line.hazard("declares", "may set a variable by printf (%n)")
     looked_at = command.words[1:2] if command.name == "printf" else command.words[1:]
     unquoted = any(word.splits and "-v".startswith(word.text[:2]) for word in looked_at)
     if any(word.value is not None and word.value.startswith("-v") for word in looked_at) or (unquoted and command.name == "printf"):
         line.hazard("arithmetic", f"names a variable to {command.name} in a way that can run commands hidden in it")
+
+
+def _counts(words: Sequence[Word]) -> bool:
+    """`%n` writes to the variable it is given; a format that is not known yet may hold one."""
+    rest = words[1:] if words and words[0].value == "--" else words
+    if not rest:
+        return False
+    if rest[0].value is None:
+        return any(word.value is None or _NAME.fullmatch(word.value) for word in rest[1:])
+    return re.search(r"%[^%A-Za-z]*[hlLqjzt]*n", rest[0].value.replace("%%", "")) is not None
 
 
 def _declaration(line: Line, command: Command) -> Command:
