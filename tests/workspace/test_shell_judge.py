@@ -447,3 +447,26 @@ def test_letters_that_another_locale_reads_as_half_of_an_operator_ask(tmp_path: 
 )
 def test_options_that_start_something_ask_under_yolo(room: Room, line: str) -> None:
     assert room.shell(line, room.permissions(Mode.YOLO)).decision is ASK
+
+
+@pytest.mark.parametrize("line", ["git diff --no-index . ~", "git diff a.txt ~", "git grep --no-index x ~", "git diff ../home a.txt"])
+def test_git_comparing_directories_outside_reads_everything_in_them(room: Room, line: str) -> None:
+    assert room.shell(line, room.permissions(Mode.YOLO)).decision is DENY
+
+
+@pytest.mark.parametrize("line", ['jq -n \'import "config" as $c {search: "/x"}; $c\'', "jq 'include \"x\"; .' a.txt"])
+def test_a_jq_filter_that_reads_other_files_asks(room: Room, line: str) -> None:
+    assert room.shell(line, room.permissions()).decision is ASK
+    assert room.shell("jq '.imports' a.txt", room.permissions()).decision is ALLOW
+
+
+@pytest.mark.parametrize("line", ["git checkout --pathspec-from-file=x", "git bundle create a.txt HEAD"])
+def test_git_overwriting_files_that_are_not_named_as_such_asks(room: Room, line: str) -> None:
+    assert room.shell(line, room.permissions(Mode.YOLO)).decision is ASK
+
+
+def test_a_bash_that_the_workspace_brings_asks_whatever_the_line(tmp_path: Path) -> None:
+    room = Room(tmp_path, {"PATH": f"{tmp_path}/w/bin:/usr/bin:/bin"})
+    assert room.shell("ls", room.permissions()).decision is ALLOW
+    room.write("bin/bash")
+    assert room.shell("ls", room.permissions()).decision is ASK

@@ -183,7 +183,7 @@ class CommandJudge:
             return asking("computed", "the name of the command is only known when the line runs")
         if "/" in name:
             return self._rate_by_path(command, words)
-        if self._is_of_workspace(name):
+        if self.is_of_workspace(name):
             return rate_install(name, words, lambda program: True) or rate_acting(name, words, is_loopback)
         if name in FORMS or name in SHELLS:
             return self._rate_wrapper(command, words)
@@ -220,7 +220,7 @@ class CommandJudge:
         """Whether a wrapper is the system's: one of the workspace by the same name does what it likes with its words."""
         name = command.name or ""
         if "/" not in name:
-            return not self._is_of_workspace(name)
+            return not self.is_of_workspace(name)
         try:
             locations = self.operands.locations(command.words[0], command.directories) or ()
         except GuardError:
@@ -251,7 +251,7 @@ class CommandJudge:
         refused = rate_acting(name, words, is_loopback)
         return refused if refused.nature is Nature.ASKS else asking("not_followed", f"{name} is used in a way that cannot be followed")
 
-    def _is_of_workspace(self, name: str) -> bool:
+    def is_of_workspace(self, name: str) -> bool:
         """Whether the name is found in a directory of PATH that the workspace itself can fill."""
         if name in _BUILTIN:
             return False
@@ -266,7 +266,7 @@ class CommandJudge:
             active = self.environment.get("VIRTUAL_ENV", "")
             inside = self._named_inside(Path(active)) if active else False
             return inside or self.paths.guard.file_system.look(f"{self.paths.guard.root}/.venv") is not None
-        return self._is_of_workspace(program)
+        return self.is_of_workspace(program)
 
     def _exists(self, word: Word, command: Command) -> bool:
         try:

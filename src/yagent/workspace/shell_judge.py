@@ -51,6 +51,8 @@ class ShellJudge:
             collected.findings.append(asks("locale", "letters that are not ASCII may be read as something else in this locale; use UTF-8"))
         arrivals = arrivals_of(analysis, self.paths, OperandJudge(self.paths).settled)
         judge = CommandJudge(self.paths, OperandJudge(self.paths, could_lead_out(analysis), arrivals), self.environment)
+        if mode is not Mode.FULL_YOLO and judge.is_of_workspace("bash"):
+            collected.findings.append(asks("workspace_shell", "the bash that would run this line comes from the workspace itself"))
         for command in analysis.commands:
             judge.judge(command, mode, collected)
         return LineFinding(

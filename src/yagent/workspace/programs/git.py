@@ -110,7 +110,11 @@ def _reading(call: Invocation) -> Rating | None:
         return None
     words = words[1:] if seconds is not None and not bare else words
     arguments = read_arguments(words, options)
-    if arguments is None or any("%G" in word.text for word in words) or (bare and not _is_bare_reading(call.verb, arguments)):
+    if (
+        arguments is None
+        or any("%G" in word.text or "%(signature" in word.text for word in words)
+        or (bare and not _is_bare_reading(call.verb, arguments))
+    ):
         return None
     if (
         call.verb in ("branch", "tag")
@@ -122,7 +126,9 @@ def _reading(call: Invocation) -> Rating | None:
         return None
     operands = arguments.operands[1:] if call.verb == "grep" and not arguments.has("-e") else arguments.operands
     reads = [*call.directories, *(part for word in operands for part in _paths_in(word))]
-    return Rating(Nature.READS, reads=tuple(Read(word) for word in reads))
+    # Outside a repository's tree directories are compared and searched with everything in them; `git diff` finds out by itself.
+    everything = arguments.has("--no-index") or (call.verb == "diff" and any(_LEADS_AWAY.match(word.text) for word in operands))
+    return Rating(Nature.READS, reads=tuple(Read(word, recursive=everything) for word in reads))
 
 
 def _is_bare_reading(verb: str, arguments: Arguments) -> bool:
@@ -151,9 +157,12 @@ def _working(call: Invocation, exists: Callable[[Word], bool]) -> Rating:
         return asking("loses_work", f"git {call.verb} {lost}")
     mentions = [*call.directories, *_mentioned(call.words)]
     writes = tuple(Write(word, "replace", fills=True) for word in outputs("git", call.words)) if call.verb in _WRITES_FILES else ()
+    if call.verb == "bundle" and [word.value for word in call.words[:1]] == ["create"]:
+        writes = tuple(Write(word, "replace") for word in call.words[1:] if not word.text.startswith("-"))[:1]
     return Rating(Nature.OPAQUE, writes=writes, mentions=tuple(mentions), pattern=f"git {call.verb} *" if call.verb in _PATTERNS else "")
 
 
+_LEADS_AWAY = re.compile(r"/|~|\.\.(/|$)|.*/\.\.(/|$)")
 _WRITES_FILES = frozenset({"archive", "format-patch"})
 _PATTERNS = frozenset({"add", "commit", "mv", "merge", "cherry-pick", "revert", "tag", "apply"})
 
@@ -188,6 +197,8 @@ def _short(given: set[str], letters: str) -> bool:
 def _loses_checkout(call: Invocation, given: set[str], exists: Callable[[Word], bool]) -> str:
     operands = [word for word in call.words if not word.text.startswith("-")]
     if _short(given, "fBp") or "--force" in given or "--patch" in given or "--" in given:
+        return "can overwrite uncommitted work"
+    if any(option.startswith("--pathspec-from-file") for option in given):
         return "can overwrite uncommitted work"
     creates = _short(given, "b") or bool(given & {"--orphan", "--track"})
     if any(exists(word) for word in operands) or (len(operands) > 1 and not creates):

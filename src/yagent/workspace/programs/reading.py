@@ -27,6 +27,7 @@ _SED_PART = re.compile(
     rf"\s*(?:{_ADDRESS}(?:,(?:{_ADDRESS}|\+[0-9]+))?\s*!?)?\s*(?:[pqd=]|s(?:/[^/\n]*/[^/\n]*/|\|[^|\n]*\|[^|\n]*\||#[^#\n]*#[^#\n]*#)[gpiI0-9]*)?\s*"
 )
 
+_JQ_READS_MORE = re.compile(r"\b(?:import|include|modulemeta)\b")
 _FIND_RUNS = frozenset({"-exec", "-execdir"})
 _PS_OLD_STYLE = re.compile(r"[auxfl]+")
 _UNSAFE_AWK = re.compile(r"system|getline|[|>]|@|fflush|close|ENVIRON|\bPROCINFO")
@@ -72,6 +73,7 @@ def _anything(arguments: Arguments) -> bool:
 _UNUSUAL: dict[str, Callable[[Arguments], bool]] = {
     "uniq": lambda arguments: len(arguments.operands) <= 1,
     "xxd": lambda arguments: len(arguments.operands) <= 1,
+    "jq": lambda arguments: not any(_JQ_READS_MORE.search(word.text) for word in arguments.operands[:1]),
     "date": lambda arguments: all(word.text.startswith("+") for word in arguments.operands),
 }
 
