@@ -9,10 +9,14 @@ import os
 import termios
 from collections.abc import Mapping
 
+from yagent.patterns import pattern
 from yagent.protocol.asks import Answer, Ask, AskKind, Offer
 from yagent.protocol.visible import has_hidden, visible
 
 TERMINAL = "/dev/tty"
+LONG_LINES, LONG_TEXT = 15, 1500
+_BLANKS = pattern(r"[ \t]{20,}")
+_EMPTY_LINES = pattern(r"\n(?:[ \t]*\n){3,}")
 PROMPTS: Mapping[AskKind, str] = {
     "approval": "[n] no   [n because …] no, and say why: ",
     "confirm": "[y] yes  [n] no: ",
@@ -90,11 +94,21 @@ def question(ask: Ask, waiting: int = 0) -> str:
     more = f" ({waiting} more waiting)" if waiting else ""
     lines = ["", f"── {ask.origin.label} {'asks for permission' if ask.kind == 'approval' else 'asks'}{more} ──", visible(ask.prompt)]
     if ask.subject:
-        lines += ["", *(f"  {line}" for line in visible(ask.subject).splitlines()), ""]
+        lines += ["", *(f"  {line}" for line in _whole(ask.subject)), ""]
         if has_hidden(ask.subject):
             lines.append("! It holds hidden or misleading characters, shown above as escapes.")
     lines += [f"- {visible(reason)}" for reason in ask.reasons]
     return "".join(f"{line}\n" for line in [*lines, *_choices(ask)])
+
+
+def _whole(subject: str) -> list[str]:
+    """All of the subject as lines, in such a form that nothing of it is pushed out of sight by blanks; its size where it is long."""
+    text = _BLANKS.sub(lambda found: f" [… {len(found[0])} blanks …] ", visible(subject))
+    text = _EMPTY_LINES.sub(lambda found: f"\n[… {found[0].count(chr(10)) - 1} empty lines …]\n", text)
+    lines = text.splitlines()
+    if len(lines) > LONG_LINES or len(text) > LONG_TEXT:
+        lines.append(f"[the end of {len(lines)} lines, {len(subject)} characters]")
+    return lines
 
 
 def _choices(ask: Ask) -> list[str]:
