@@ -6,7 +6,7 @@ import asyncio
 import os
 import re
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -72,7 +72,7 @@ async def run(weather: Weather, place: Path, clock: Clock) -> Verdict:
         *judged(result, workspace, home),
         *_limits(weather, server.exchanges, seconds),
         *(f"request {each.exchange}: [{each.rule}] {each.message}" for each in server.violations),
-        *_records(home),
+        *records(home),
     ]
     attempts = sum(exchange.dialect is not None for exchange in server.exchanges)
     return Verdict(weather, result.exit_code, result.stop_reason.value, result.error or result.answer, attempts, seconds, tuple(faults))
@@ -84,7 +84,7 @@ def judged(result: TaskResult, workspace: Path, home: Path) -> Iterator[str]:
         yield f"exit 0 with the answer {result.answer!r}"
     if result.exit_code != 0 and result.exit_code not in HONEST:
         yield f"exit code {result.exit_code}"
-    told = " ".join((result.error, result.answer, *result.warnings))
+    told = " ".join(filter(None, (result.error, result.answer, *result.warnings)))
     if result.exit_code != 0 and not CAUSES.search(told):
         yield f"exit {result.exit_code} without a cause: {told!r}"
     yield from damage(workspace, complete=result.exit_code == 0)
@@ -103,7 +103,7 @@ def _limits(weather: Weather, exchanges: list[Exchange], seconds: float) -> Iter
             yield f"request {exchange.number} ({exchange.trouble}) took {took:.0f} s"
 
 
-def _records(home: Path) -> Iterator[str]:
+def records(home: Path) -> Iterator[str]:
     """Records that do not end, or in which a call has not exactly one result."""
     paths = sorted(home.glob(".yagent/data/rollout/**/*.jsonl"))
     if not paths:
@@ -114,10 +114,11 @@ def _records(home: Path) -> Iterator[str]:
         terminal = [record for record in records if isinstance(record, EventMessage) and record.is_terminal]
         if account.count or len(terminal) != 1 or records[-1] is not terminal[0]:
             yield f"{path.name} has {len(terminal)} ends, skipped {account.skipped}"
-        yield from (f"{path.name}: {fault}" for fault in _unpaired([each.message for each in records if isinstance(each, ResponseItem)]))
+        yield from (f"{path.name}: {fault}" for fault in unpaired([each.message for each in records if isinstance(each, ResponseItem)]))
 
 
-def _unpaired(messages: list[Message]) -> Iterator[str]:
+def unpaired(messages: Sequence[Message]) -> Iterator[str]:
+    """Calls that have not exactly one result, in the message after them and in their order."""
     asked: list[str] = []
     for message in messages:
         if message.role == "tool":

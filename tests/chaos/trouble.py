@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 
 from tests.support.model_server import Chaos, status
 
@@ -38,9 +38,15 @@ KINDS: Mapping[str, Maker] = {
 HARMLESS = frozenset({"wrong content type", "open after its end", "repeated ids"})  # nothing has to be tried again
 
 
+SLOW = frozenset({"429 without", "500", "overloaded", "HTML error page"})  # nobody says how long to wait, so it is ten seconds at least
+
+
 @dataclass(slots=True)
 class Weather:
-    """The trouble of one run: mostly of one kind, at times of any other; from reply number `lasting` (from 0) on, for ever."""
+    """The trouble of one run: mostly of one kind, at times one of the `others`; from reply number `lasting` (from 0) on, for ever.
+
+    `rate` is the share of attempts that meet trouble. `is_short` is for real time: servers that ask for patience ask for little of it.
+    """
 
     seed: int
     kind: str
@@ -48,6 +54,9 @@ class Weather:
     lasting: int | None
     timeout: float | None
     dice: random.Random
+    rate: float = 0.4
+    others: Sequence[str] = tuple(KINDS)
+    is_short: bool = False
     replies: int = 0
     met: list[str] = field(default_factory=list)
 
@@ -55,17 +64,21 @@ class Weather:
         """The trouble of the next reply, attempt by attempt."""
         self.replies += 1
         if self.lasting is not None and self.replies > self.lasting:
-            if self.kind == "keep-alives for minutes":
-                return (Chaos("keep_alives", seconds=60.0, count=30),) * FOR_EVER
-            return tuple(KINDS[self.kind](self.dice) for _ in range(FOR_EVER))
+            return tuple(self._made(self.kind, endless=True) for _ in range(FOR_EVER))
         troubles: list[Chaos] = []
-        while len(troubles) < 3 and self.dice.random() < 0.4:
-            kind = self.kind if self.dice.random() < 0.7 else self.dice.choice(list(KINDS))
-            troubles.append(KINDS[kind](self.dice))
+        while len(troubles) < 3 and self.dice.random() < self.rate:
+            kind = self.kind if self.dice.random() < 0.7 else self.dice.choice(self.others)
+            troubles.append(self._made(kind))
             self.met.append(kind)
             if troubles[-1].delivers or kind == "truncated tool call":
                 break
         return tuple(troubles)
+
+    def _made(self, kind: str, *, endless: bool = False) -> Chaos:
+        made = KINDS[kind](self.dice)
+        if made.kind == "keep_alives":
+            return replace(made, seconds=0.5 if self.is_short else made.seconds, count=30 if endless else made.count)
+        return replace(made, headers={"retry-after": "0"}) if self.is_short and made.kind == "status" else made
 
 
 def weather(seed: int) -> Weather:
