@@ -26,6 +26,7 @@ __all__ = ["FileList", "SearchError", "SearchHit", "SearchRequest", "SearchResul
 TIME_LIMIT = 30.0
 SHOWN_CHARACTERS = 40_000
 _HIDDEN_LOOK = 3.0
+_SHOWN_REASON = 200
 _COUNT_LIMIT = 2.0
 _NOT_COUNTED = ("!.git", "!.gitignore", "!.gitattributes", "!.gitmodules", "!.gitkeep", "!.ignore", "!.rgignore")  # about files, not files
 _LISTED_BYTES = 60_000_000
@@ -311,11 +312,16 @@ def _left_out(reader: MatchReader, said: str, per_file: int) -> list[str]:
         notes.append(f"matches in extremely long lines, which cannot be shown, are in: {names[:500]}")
     if reader.binary:
         notes.append(f"not searched to their end, because they turn out binary: {', '.join(map(printable, reader.binary[:5]))}")
-    unreadable = [line.removeprefix("rg: ") for line in said.splitlines() if line.startswith("rg: ")]
+    unreadable = [_ending(printable(line.removeprefix("rg: "))) for line in said.splitlines() if line.startswith("rg: ")]
     if unreadable:
         more = f" and {len(unreadable) - 3} more" if len(unreadable) > 3 else ""
         notes.append(f"could not be read: {'; '.join(unreadable[:3])}{more}")
     return notes
+
+
+def _ending(text: str) -> str:
+    """The end of a text, where the reason is: a path may be longer than the answer ought to be."""
+    return text if len(text) <= _SHOWN_REASON else f"…{text[-_SHOWN_REASON:]}"
 
 
 def _with_note(result: SearchResult, note: str) -> SearchResult:

@@ -139,8 +139,11 @@ def _rules(named: NamedPath) -> IgnoreRules:
         if IgnoreRules.at(str(place.parent)).ignores(str(place), is_directory=True):
             return IgnoreRules(())
     rules = IgnoreRules.at(str(path))
-    with os.scandir(path) as entries:
-        first = [entry for _, entry in zip(range(1000), entries, strict=False)]
+    try:
+        with os.scandir(path) as entries:
+            first = [entry for _, entry in zip(range(1000), entries, strict=False)]
+    except OSError as error:
+        raise explain(error, named, "list") from error
     if first and all(rules.ignores(entry.path, is_directory=entry.is_dir(follow_symlinks=False)) for entry in first):
         return IgnoreRules(())
     return rules

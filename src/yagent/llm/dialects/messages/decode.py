@@ -36,6 +36,7 @@ class MessagesDecoder:
         self._usage: Usage | None = None
         self._blocks: dict[int, dict[str, Any]] = {}
         self._inputs: dict[int, list[str]] = {}
+        self._grown: dict[int, dict[str, list[str]]] = {}  # joined once: a text that is copied for each piece takes quadratic time
 
     @property
     def finished(self) -> bool:
@@ -102,8 +103,8 @@ class MessagesDecoder:
             block_type, name = _GROWS[kind]
             piece = delta.get(name)
             if isinstance(piece, str):
-                block = self._blocks.setdefault(index, {"type": block_type, name: ""})
-                block[name] = (block.get(name) or "") + piece
+                self._blocks.setdefault(index, {"type": block_type, name: ""})
+                self._grown.setdefault(index, {}).setdefault(name, []).append(piece)
                 return _shown(name, piece)
         return ()
 
@@ -117,7 +118,10 @@ class MessagesDecoder:
         return ()
 
     def _part(self, index: int, finisher: CallFinisher) -> Part:
-        block, kind = self._blocks[index], self._blocks[index].get("type")
+        block = dict(self._blocks[index])
+        for name, pieces in self._grown.get(index, {}).items():
+            block[name] = "".join((block.get(name) or "", *pieces))
+        kind = block.get("type")
         streamed = "".join(self._inputs.get(index, ()))
         if kind == "text":
             extra = _beside(block, "text")
