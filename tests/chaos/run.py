@@ -17,6 +17,7 @@ from tests.support.model_server import Exchange, ModelServer, chaotic
 from tests.support.session import Sessions
 from yagent.protocol.messages import Message
 from yagent.protocol.result import TaskResult
+from yagent.protocol.stop import StopReason
 from yagent.rollout.reader import Account, read
 from yagent.rollout.records import EventMessage, ResponseItem
 from yagent.runtime.clock import Clock
@@ -84,6 +85,8 @@ def judged(result: TaskResult, workspace: Path, home: Path) -> Iterator[str]:
         yield f"exit 0 with the answer {result.answer!r}"
     if result.exit_code != 0 and result.exit_code not in HONEST:
         yield f"exit code {result.exit_code}"
+    if result.stop_reason in (StopReason.PANIC, StopReason.UNACCOUNTED):
+        yield f"a defect of ours: {result.error}"
     told = " ".join(filter(None, (result.error, result.answer, *result.warnings)))
     if result.exit_code != 0 and not CAUSES.search(told):
         yield f"exit {result.exit_code} without a cause: {told!r}"

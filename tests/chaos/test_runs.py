@@ -67,6 +67,7 @@ def test_what_nobody_made_is_a_fault(tmp_path: Path) -> None:
     ("result", "fault"),
     [
         (replace(GOOD, answer="The total is 41."), "exit 0 with the answer 'The total is 41.'"),
+        (replace(GOOD, exit_code=1, stop_reason=StopReason.PANIC, error="time"), "a defect of ours: time"),
         (replace(GOOD, exit_code=130, error="time"), "exit code 130"),
         (replace(GOOD, exit_code=75, answer="", error="Sorry."), "exit 75 without a cause: 'Sorry.'"),
     ],
