@@ -16,6 +16,7 @@ class Room:
 
     base: Path
     variables: dict[str, str] = field(default_factory=dict)
+    moved: list[Path] = field(default_factory=list)  # where something not recoverable may have got to
 
     def __post_init__(self) -> None:
         for name in ("w", "home/.ssh", "outside", "temporary"):
@@ -51,7 +52,6 @@ class Room:
         deny: Sequence[str] = (),
         grants: Granted | None = None,
         recoverable: Callable[[Path], bool] = lambda path: False,
-        moved: Callable[[Path], None] = lambda path: None,
     ) -> Permissions:
         """Build permissions for this room."""
         settings = PermissionSettings(
@@ -65,7 +65,7 @@ class Room:
             protected=ProtectedSettings(home=self.home, data_home=self.home / ".yagent"),
             environment={"HOME": str(self.home), "PATH": "/usr/bin:/bin", **self.variables},
             recoverable=recoverable,
-            moved=moved,
+            moved=self.moved.append,
         )
         return Permissions(settings, grants)
 

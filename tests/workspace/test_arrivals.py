@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import subprocess
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -29,13 +28,13 @@ def room(tmp_path: Path) -> Room:
     return room
 
 
-def task(room: Room, moved: Callable[[Path], None] = lambda path: None) -> Permissions:
+def task(room: Room) -> Permissions:
     """Rights under -y of a task that made every file but the precious ones."""
 
     def recoverable(path: Path) -> bool:
         return not any(each.is_file() and each.read_text() == PRECIOUS for each in (path, *path.rglob("*")))
 
-    return room.permissions(Mode.YOLO, recoverable=recoverable, moved=moved)
+    return room.permissions(Mode.YOLO, recoverable=recoverable)
 
 
 def precious_left(room: Room) -> int:
@@ -132,13 +131,12 @@ def test_what_loses_nothing_runs_under_yolo(room: Room, line: str) -> None:
 
 
 def test_a_move_is_followed_from_call_to_call(room: Room) -> None:
-    places: list[Path] = []
-    permissions = task(room, places.append)
+    permissions = task(room)
     room.shell("mv user.txt x; mv mine.txt y; cp user.txt z", permissions)
     room.shell("mv user.txt sub", permissions)
     permissions.judge("rename_file", [EditPath("user.txt", "rename"), EditPath("new.txt", "create")])
     permissions.judge("rename_file", [EditPath("mine.txt", "rename"), EditPath("other.py", "create")])
-    names = {str(place.relative_to(room.workspace)) for place in places}
+    names = {str(place.relative_to(room.workspace)) for place in room.moved}
     assert names == {"x", "x/user.txt", "sub/user.txt", "new.txt"}
 
 
