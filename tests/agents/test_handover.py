@@ -6,7 +6,7 @@ import pytest
 
 from yagent.agents.delegation.handover import MAX_REFERENCES, Circumstances, References, render, resolve, task_message
 from yagent.agents.loop.result import RunResult
-from yagent.protocol.handoff import Handoff
+from yagent.protocol.handoff import Fact, Handoff
 from yagent.protocol.stop import StopReason
 
 
@@ -19,13 +19,14 @@ def test_ten_references_at_most_are_looked_up_after_doubles_are_gone() -> None:
 
 
 @pytest.mark.parametrize(
-    "reference", ["agent:repo", " agent:repo ", "agent:repo_agent", "agent:repo#2", "agent:repo_agent#2", "agent: repo", "agent:Repo"]
+    "reference",
+    ["agent:repo", " agent:repo ", "agent:repo_agent", "agent:repo#2", "agent:repo_agent#2", "agent: repo", "agent:Repo", "repo", "repo#2"],
 )
 def test_a_result_is_found_under_each_of_its_names(reference: str) -> None:
     assert resolve([reference], {"repo": "x", "repo#2": "x"}).unresolved == ()
 
 
-@pytest.mark.parametrize("reference", ["repo", "note:repo", "agent:", "agent:coding", "agent:repo#1", ":"])
+@pytest.mark.parametrize("reference", ["note:repo", "agent:", "agent:coding", "agent:repo#1", ":", "coding#1"])
 def test_what_leads_nowhere_is_named(reference: str) -> None:
     assert resolve([reference], {"repo": "x", "repo#2": "x"}) == References((), (reference,))
 
@@ -61,13 +62,25 @@ def test_a_longer_answer_beside_the_hand_over_arrives_whole() -> None:
 
 def test_what_happened_around_a_result_stands_before_what_its_agent_says() -> None:
     found = Circumstances(unresolved=("note:x",), denied=("run_bash rm -r a",), running=("job-1: sleep 9",))
-    lines = render("coding#1", RunResult(StopReason.PLAIN_TEXT, "All done.", 2, calls=3, changed=("a.py",)), found).splitlines()
-    assert lines == [
-        "[coding#1 · ok · plain_text · 2 steps] [unresolved: 1 (note:x)]",
-        "Files it changed with its tools: a.py",
+    result = RunResult(StopReason.PLAIN_TEXT, "All done.", 2, calls=3, changed=("a.py",), ran=("make test → exit 2",))
+    assert render("coding#1", result, found).splitlines() == [
+        "[coding#1 · no hand-over · plain_text · 2 steps] [unresolved: 1 (note:x)]",
+        "Files changed while it worked: a.py",
+        "Commands it ran after its last edit: make test → exit 2",
         "Denied to it: run_bash rm -r a",
         "Still running in the background, to be ended with the whole task: job-1: sleep 9",
         "",
         "All done.",
     ]
+
+
+def test_a_change_that_nothing_ran_after_is_called_unverified_whatever_its_agent_says() -> None:
+    result = RunResult(StopReason.AGENT_EXIT, "Fixed.", 2, Handoff("Fixed.", (Fact("tests pass", "make test"),)), calls=3)
+    text = render("coding#1", result, Circumstances(changes=("a.py (modified)",)))
+    assert "Files changed while it worked: a.py (modified)" in text
+    assert "Commands it ran after its last edit: none, so nothing is verified" in text
+    assert "Files changed while it worked: none" in render("coding#1", result, Circumstances(changes=()))
+
+
+def test_who_used_no_tool_is_said_to_have_looked_nothing_up() -> None:
     assert "It used no tool" in render("chat#1", RunResult(StopReason.PLAIN_TEXT, "A poem.", 1))

@@ -52,6 +52,17 @@ async def test_tools_run_and_their_results_come_back_in_call_order(
     assert [response.text for response in stage.published(AiResponse)] == ["Let me look.", "c a b"]
 
 
+async def test_agent_exit_beside_other_calls_waits_until_their_results_are_read(make_stage: StageMaker, model_server: ModelServer) -> None:
+    end = Call("agent_exit", {"reason": "done", "handoff": {"conclusion": "All good.", "status": "ok"}})
+    look = Call("read_file", {"path": "missing.py"})
+    model_server.play({ROLES["coding"]: [Reply(calls=(look, end)), Reply(calls=(end,))]})
+    result = await make_stage().run("coding")
+    assert result.deliverable == "All good."
+    refused = model_server.views[1].results[-1]
+    assert "not executed" in refused.text
+    assert "beside other calls" in refused.text
+
+
 @pytest.mark.parametrize("role", ROLES)
 async def test_agent_exit_ends_every_role_after_exactly_one_call(make_stage: StageMaker, model_server: ModelServer, role: str) -> None:
     model_server.play({ROLES[role]: [leave()]})

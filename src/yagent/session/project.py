@@ -76,6 +76,18 @@ class Surroundings:
         """What is there as the state was taken, to tell whose work a deletion would lose; None when that cannot be known."""
         return await take_inventory(self._git, self._workspace, state)
 
+    async def watch(self) -> Callable[[], Awaitable[tuple[str, ...] | None]]:
+        """Begin to watch the files; the result gives those that differ since then, each with what happened to it, None if unknown."""
+        since = await state(self._git, self._workspace)
+
+        async def changed() -> tuple[str, ...] | None:
+            if since.root is None:
+                return None
+            files, _ = await self.changes(since)
+            return tuple(f"{each.path} ({each.change})" for each in files)
+
+        return changed
+
     async def changes(self, since: WorkspaceState) -> tuple[tuple[FileChange, ...], str | None]:
         """The files that changed since, relative to the workspace, and a note when there may be more."""
         changed = await changed_files(self._git, since)
@@ -111,6 +123,9 @@ def _git_lines(git: GitFacts, commits: Sequence[str]) -> tuple[str, ...]:
     dirty = ", ".join(f"{count} {what}" for count, what in counts if count)
     state = dirty or ("clean" if git.dirty is False else "state unknown")
     lines = [f"Git branch: {git.branch or 'none (detached)'}; {state}"]
+    if git.paths:
+        more = ", …" if sum(count or 0 for count, _ in counts) > len(git.paths) else ""
+        lines.append(f"Not committed (what was so before this task is the user's own: keep it): {', '.join(git.paths)}{more}")
     if commits:
         lines += ["Last commits:", *(f"  {commit}" for commit in commits)]
     elif git.head is None:

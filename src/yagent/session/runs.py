@@ -5,7 +5,7 @@ from hashlib import sha256
 from yagent._version import VERSION
 from yagent.agents.delegation.handover import References, task_message
 from yagent.agents.delegation.slots import Slots
-from yagent.agents.delegation.spawn import Delegations, PreparedRun
+from yagent.agents.delegation.spawn import Delegations, PreparedRun, unknown_changes
 from yagent.agents.loop.act import Act
 from yagent.agents.loop.conversation import Conversation
 from yagent.agents.loop.frame import Frame
@@ -61,7 +61,8 @@ class Runs:
         frame = self._frame(identity, seat, activity)
         loop = self._loop(role, identity, seat, frame, hooks, parent.permissions.narrowed())
         context = await self._task.context() if role.wants_context else ""
-        return PreparedRun(loop, frame, (user_message(task_message(task, references, context)),))
+        changes = unknown_changes if PROFILES[role.name].is_read_only else await self._task.watch_files()
+        return PreparedRun(loop, frame, (user_message(task_message(task, references, context)),), changes)
 
     def director(self, role: Role, seat: Seat, hooks: LoopHooks) -> tuple[AgentLoop, Frame]:
         """The Director's run of this task, in his lasting conversation."""

@@ -137,7 +137,7 @@ class TaskRunner:
             await self._shop.prepare_engines()  # while git answers
             context = self._context(await looking)
             activity = Activity(self._shop.clock, total=self._settings.timeout)
-            parts = TaskParts(Gate(), account, self._owned.permissions, jobs, activity, self._context_now)
+            parts = TaskParts(Gate(), account, self._owned.permissions, jobs, activity, self._context_now, self._owned.surroundings.watch)
             self._loop, frame = Runs(self._shop, parts).director(DIRECTOR, seat, self._hooks())
             words = f"{context}\n\n<request>\n{prompt}\n</request>" if first_turn and context else prompt
             return await carry_out(self._loop, (user_message(words),), frame)
@@ -196,6 +196,8 @@ class TaskRunner:
         codes = [result.exit_code]
         if any(denied.answered_by == "nobody" for denied in account.denials):
             codes.append(DENIED)
+        if account.unproven:
+            account.warn(f"The result is unverified: {account.unproven}.")
         changes, note = await self._owned.surroundings.changes(before)
         if note is not None and before.root is not None:
             account.warn(f"The list of changed files may be incomplete: {note}")
@@ -206,6 +208,7 @@ class TaskRunner:
             exit_code=strongest(codes),
             session=self._shop.session,
             usage=account.usage,
+            verification="unverified" if account.unproven else "none",
             cost=account.cost if not account.cost_unknown else None,
             files_changed=changes,
             delegations=tuple(account.delegations),

@@ -67,7 +67,7 @@ class Workshop:
 @dataclass(frozen=True, slots=True)
 class TaskParts:
     """Made for one task and shared by its whole agent tree. `context()` gives the block about the
-    workspace that an agent's first message begins with."""
+    workspace that an agent's first message begins with; `watch_files()` begins to watch the files, and gives what tells their changes."""
 
     gate: Gate
     account: TaskAccount
@@ -75,3 +75,4 @@ class TaskParts:
     jobs: BackgroundJobs
     activity: Activity
     context: Callable[[], Awaitable[str]]
+    watch_files: Callable[[], Awaitable[Callable[[], Awaitable[tuple[str, ...] | None]]]]

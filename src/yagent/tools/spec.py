@@ -52,7 +52,8 @@ class Output:
     """What a call came to: `text` for the model, the rest for people and records.
 
     `summary` is one short line for a progress view ("+3 -1", "120 lines"); `diff` a unified diff of what changed; `paths` the workspace
-    paths that were really read or changed, `changed` those of them that were changed; `exit` is set by `agent_exit` alone.
+    paths that were really read or changed, `changed` those of them that were changed; `ran` says of a command
+    that ended what it was and how it ended (`npm test → exit 1`); `exit` is set by `agent_exit` alone.
     """
 
     text: str
@@ -61,6 +62,7 @@ class Output:
     diff: str = ""
     paths: tuple[str, ...] = ()
     changed: tuple[str, ...] = ()
+    ran: str = ""
     exit: Exit | None = None
 
 

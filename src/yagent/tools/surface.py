@@ -17,6 +17,22 @@ _COLD_SCHEMA: Final[JsonObject] = {
 }
 _COLD_HINT: Final = "Call load_tool first to see its arguments."
 
+OFTEN_MEANT: Final[Mapping[str, tuple[str, ...]]] = {
+    **dict.fromkeys(
+        ("edit", "edit_file", "str_replace", "str_replace_editor", "apply_patch", "patch", "replace", "search_replace", "multi_edit"),
+        ("search_replace_in_file", "delegate_coding"),
+    ),
+    **dict.fromkeys(("write", "write_file", "new_file", "save_file"), ("create_file", "delegate_coding")),
+    **dict.fromkeys(
+        ("bash", "shell", "run", "exec", "execute", "run_command", "run_shell_command", "terminal", "run_bash"),
+        ("run_bash", "delegate_devops"),
+    ),
+    **dict.fromkeys(("grep", "search", "rg", "search_files", "find_in_files", "codebase_search"), ("search_by_regex",)),
+    **dict.fromkeys(("ls", "list", "list_files", "glob", "list_directory"), ("list_dir", "print_dir_tree")),
+    **dict.fromkeys(("cat", "view", "view_file", "open", "open_file", "read"), ("read_file",)),
+    **dict.fromkeys(("finish", "done", "complete", "submit", "final_answer", "exit"), ("agent_exit",)),
+}  # what models call by the names of other programs' tools, best first
+
 
 class Surface:
     """The tools of one agent.
@@ -46,6 +62,9 @@ class Surface:
 
     def nearest(self, name: str) -> tuple[str, ...]:
         """Names the caller may have meant, best first; empty when none is close."""
+        meant = [known for known in OFTEN_MEANT.get(name.casefold().rpartition("__")[2], ()) if known in self._specs]
+        if meant:
+            return tuple(meant)
         folded = {known.casefold(): known for known in self._specs}
         return tuple(folded[match] for match in get_close_matches(name.casefold(), folded, n=3, cutoff=0.6))
 

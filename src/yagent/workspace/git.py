@@ -17,6 +17,7 @@ from yagent.runtime.supervise import together
 from yagent.workspace.processes import Captured, ProcessError, Program, capture
 
 TIME_LIMIT = 10.0
+SHOWN_PATHS = 10  # of the paths that differ from the last commit
 OUTPUT_LIMIT = 8_000_000
 
 _SAFE = (
@@ -39,7 +40,8 @@ class GitFacts:
     """The state of the repository around a directory. Counts are of paths, None when unknown.
 
     `root` is the top of the working tree, None outside a repository and in a bare one. `branch` is None when HEAD is detached, `head`
-    when there is no commit yet. `note` says in words what is unusual or could not be found out.
+    when there is no commit yet. `note` says in words what is unusual or could not be found out. `paths`
+    are the first of those that differ from the last commit.
     """
 
     is_repository: bool
@@ -52,6 +54,7 @@ class GitFacts:
     untracked: int | None = None
     conflicted: int | None = None
     note: str | None = None
+    paths: tuple[str, ...] = ()
 
     @property
     def dirty(self) -> bool | None:
@@ -179,6 +182,7 @@ def _parsed_status(output: bytes, root: Path) -> GitFacts:
     head: str | None = None
     branch: str | None = None
     counts = dict.fromkeys(("staged", "modified", "untracked", "conflicted"), 0)
+    paths: list[bytes] = []
     entries = iter(output.split(b"\0"))
     for entry in entries:
         kind = entry[:2]
@@ -187,13 +191,16 @@ def _parsed_status(output: bytes, root: Path) -> GitFacts:
         elif entry.startswith(b"# branch.head "):
             branch = None if entry.endswith(b"(detached)") else os.fsdecode(entry[14:])
         elif kind in (b"1 ", b"2 "):
+            paths.append(entry.split(b" ", 8 if kind == b"1 " else 9)[-1])
             counts["staged"] += entry[2:3] != b"."
             counts["modified"] += entry[3:4] != b"."
             if kind == b"2 ":
                 next(entries, None)  # the path it was renamed from
         elif kind == b"? ":
+            paths.append(entry[2:])
             counts["untracked"] += 1
         elif kind == b"u ":
+            paths.append(entry.split(b" ", 10)[-1])
             counts["conflicted"] += 1
     return GitFacts(
         is_repository=True,
@@ -205,4 +212,5 @@ def _parsed_status(output: bytes, root: Path) -> GitFacts:
         untracked=counts["untracked"],
         conflicted=counts["conflicted"],
         note=None if head else "there is no commit yet",
+        paths=tuple(os.fsdecode(path) for path in paths[:SHOWN_PATHS]),
     )

@@ -8,6 +8,7 @@ from yagent.protocol.stop import StopReason
 from yagent.records import dataclass
 
 MAX_REFERENCES = 10
+MOST_COMMANDS = 5  # shown of those that ran after the last edit
 
 _ENDS = {
     StopReason.MAX_STEPS: "it reached its step limit",
@@ -34,12 +35,13 @@ class References:
 def resolve(references: Sequence[str], results: Mapping[str, str]) -> References:
     """Look up `agent:<role>#<number>`, or `agent:<role>` for the newest, among the results of this task (F-24).
 
-    `agent:<role>_agent` means the same; ten at most are taken, after removing doubles.
+    `agent:<role>_agent` and the bare name mean the same; ten at most are taken, after removing doubles.
     """
     texts, unresolved = [], []
     for reference in list(dict.fromkeys(reference.strip() for reference in references))[:MAX_REFERENCES]:
         kind, _, name = reference.partition(":")
-        text = results.get(name.strip().lower().replace("_agent", "")) if kind == "agent" else None
+        wanted = name if kind == "agent" else kind if not name else ""
+        text = results.get(wanted.strip().lower().replace("_agent", ""))
         if text is None:
             unresolved.append(reference)
         else:
@@ -60,11 +62,12 @@ def task_message(task: str, references: References, context: str) -> str:
 @dataclass(frozen=True, slots=True)
 class Circumstances:
     """What else the reader of a result has to know, from what really happened: references that led nowhere, calls that were denied,
-    background commands the agent left running."""
+    background commands the agent left running, and `changes`: files that differ since it began, None where that is not known."""
 
     unresolved: tuple[str, ...] = ()
     denied: tuple[str, ...] = ()
     running: tuple[str, ...] = ()
+    changes: tuple[str, ...] | None = None
 
 
 NOTHING_ELSE: Final = Circumstances()
@@ -77,7 +80,8 @@ def render(name: str, result: RunResult, found: Circumstances = NOTHING_ELSE) ->
     word is called that: nothing looks completed that is not.
     """
     steps = "1 step" if result.steps == 1 else f"{result.steps} steps"
-    header = f"[{name} · {result.status} · {result.stop_reason} · {steps}]"
+    status = "no hand-over" if result.is_finished and result.handoff is None else result.status
+    header = f"[{name} · {status} · {result.stop_reason} · {steps}]"
     if found.unresolved:
         header += f" [unresolved: {len(found.unresolved)} ({', '.join(found.unresolved)})]"
     lines = [header, *_happened(result, found)]
@@ -93,8 +97,11 @@ def render(name: str, result: RunResult, found: Circumstances = NOTHING_ELSE) ->
 
 def _happened(result: RunResult, found: Circumstances) -> Iterator[str]:
     """What is known of the run without asking the agent."""
-    if result.changed:
-        yield f"Files it changed with its tools: {', '.join(result.changed)}"
+    changes = result.changed if found.changes is None else found.changes
+    if changes or found.changes is not None:
+        yield f"Files changed while it worked: {', '.join(changes) or 'none'}"
+    if changes or result.ran:
+        yield f"Commands it ran after its last edit: {'; '.join(result.ran[-MOST_COMMANDS:]) or 'none, so nothing is verified'}"
     if found.denied:
         yield f"Denied to it: {'; '.join(found.denied)}"
     if found.running:

@@ -1,6 +1,6 @@
 """Runs a role for another agent: queue, start, carry out, hand over."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import suppress
 from typing import Protocol
 
@@ -15,7 +15,7 @@ from yagent.errors import YagentError
 from yagent.protocol.events import DelegationEnded, DelegationStarted
 from yagent.protocol.ids import AgentIdentity
 from yagent.protocol.messages import Message
-from yagent.protocol.result import DelegationAccount, DeniedAccount
+from yagent.protocol.result import DelegationAccount
 from yagent.protocol.stop import StopReason
 from yagent.records import dataclass
 from yagent.tools.spec import CallContext, DelegationRequest, Output, Scope
@@ -23,13 +23,19 @@ from yagent.tools.spec import CallContext, DelegationRequest, Output, Scope
 MAX_DEPTH = 4
 
 
+async def unknown_changes() -> tuple[str, ...] | None:
+    """Nobody watched the files of this run."""
+    return None
+
+
 @dataclass(frozen=True, slots=True)
 class PreparedRun:
-    """Everything of one run, made fresh for it and not yet started."""
+    """Everything of one run, made fresh for it and not yet started. `changes()` gives the files that differ since then, None if unknown."""
 
     loop: AgentLoop
     frame: Frame
     opening: tuple[Message, ...]
+    changes: Callable[[], Awaitable[tuple[str, ...] | None]] = unknown_changes
 
 
 class Prepare(Protocol):
@@ -47,11 +53,12 @@ class _Watch:
         self._scope = scope
         self._jobs_before = {job.id for job in scope.jobs.list()}
 
-    def seen(self, unresolved: Sequence[str], denials: Sequence[DeniedAccount]) -> Circumstances:
+    async def seen(self, unresolved: Sequence[str], run: PreparedRun) -> Circumstances:
         """The circumstances at the end of the run."""
-        denied = dict.fromkeys(f"{each.tool} {one_line(each.subject)}" for each in denials)
+        denied = dict.fromkeys(f"{each.tool} {one_line(each.subject)}" for each in run.frame.denials)
         jobs = [job for job in self._scope.jobs.list() if job.state == "running" and job.id not in self._jobs_before]
-        return Circumstances(tuple(unresolved), tuple(denied), tuple(f"{job.id}: {one_line(job.command)}" for job in jobs))
+        running = tuple(f"{job.id}: {one_line(job.command)}" for job in jobs)
+        return Circumstances(tuple(unresolved), tuple(denied), running, await run.changes())
 
 
 def one_line(text: str, limit: int = 120) -> str:
@@ -88,7 +95,9 @@ class Delegations:
             except YagentError as failure:
                 return Output(f"{identity.label} could not start: {failure}", is_error=True)
             result = await self._run(identity, request.task, parent, run)
-        text = render(name, result, watch.seen(references.unresolved, run.frame.denials))
+        found = await watch.seen(references.unresolved, run)
+        account.note_proof(name, changed=bool(found.changes or result.changed), ran=result.ran)
+        text = render(name, result, found)
         account.results[name] = account.results[role.name] = text
         return Output(text, is_error=result.status == "error", summary=f"{result.status} · {result.steps} steps")
 

@@ -1,6 +1,7 @@
 """One batch of tool calls: from the model's asking to one result each."""
 
 from collections.abc import Sequence
+from functools import partial
 
 from yagent.agents.loop.frame import Frame
 from yagent.protocol.events import ToolCallResult, ToolCallStart
@@ -11,6 +12,12 @@ from yagent.tools.spec import Output, Scope
 from yagent.tools.surface import Surface, tool_call_is_parallelizable
 
 CLIP = 4000  # characters of arguments and results in events; the record has all of it
+
+EXIT = "agent_exit"
+EXIT_NOT_ALONE = Output(
+    "agent_exit was not executed: it stands beside other calls, whose results you have not read. Read them, then call it alone.",
+    is_error=True,
+)
 
 
 class Act:
@@ -29,18 +36,18 @@ class Act:
         return Batch(
             calls,
             parallelizable=lambda call: tool_call_is_parallelizable(self._surface, call.name),
-            execute=self._execute,
+            execute=partial(self._execute, alone=len(calls) == 1),
             cancelled_result=cancelled_output,
             limit=self._parallel,
         )
 
-    async def _execute(self, call: ToolCall) -> Output:
+    async def _execute(self, call: ToolCall, *, alone: bool) -> Output:
         self._frame.publisher.publish(ToolCallStart(call_id=call.id, name=call.name, arguments=clip(call.arguments)))
         started = self._frame.clock.now()
         output = cancelled_output(call)
         try:
             with self._frame.activity.busy():
-                output = await self._invoker.invoke(call, self._scope)
+                output = EXIT_NOT_ALONE if call.name == EXIT and not alone else await self._invoker.invoke(call, self._scope)
             return output
         finally:
             duration = round((self._frame.clock.now() - started) * 1000)

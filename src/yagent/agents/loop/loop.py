@@ -72,6 +72,7 @@ class AgentLoop:
         self._notes: list[str] = []
         self._made = 0
         self._changed: dict[str, None] = {}
+        self._ran: list[str] = []
 
     @property
     def steps(self) -> int:
@@ -201,8 +202,17 @@ class AgentLoop:
         finally:
             self._append_results(calls, outputs, note)
             self._made += sum(call.name != "agent_exit" for call in calls)
-            self._changed.update(dict.fromkeys(path for output in outputs for path in output.changed))
+            self._note_effects(outputs)
         return outputs
+
+    def _note_effects(self, outputs: Sequence[Output]) -> None:
+        """Keep what the calls really changed, and what ran after the last change."""
+        for output in outputs:
+            if output.changed:
+                self._changed.update(dict.fromkeys(output.changed))
+                self._ran.clear()
+            if output.ran:
+                self._ran.append(output.ran)
 
     def _remark(self, calls: Sequence[ToolCall], outputs: Sequence[Output]) -> str:
         """What the loop has to say after a step: that it goes in circles, that it was the last."""
@@ -249,7 +259,14 @@ class AgentLoop:
     def _result(self, reason: StopReason, deliverable: str, *, error: YagentError | None = None) -> RunResult:
         reason = self._frame.account.ended(reason, is_whole=not self.role.is_delegated)
         return RunResult(
-            reason, deliverable, self._steps, error=error, notes=tuple(self._notes), calls=self._made, changed=tuple(self._changed)
+            reason,
+            deliverable,
+            self._steps,
+            error=error,
+            notes=tuple(self._notes),
+            calls=self._made,
+            changed=tuple(self._changed),
+            ran=tuple(self._ran),
         )
 
     def _observe(self, message: Message) -> grammar.Thought | None:

@@ -12,7 +12,7 @@ class RunResult:
 
     `deliverable` is the result when the run ended by itself (`is_finished`), otherwise the last words it said, which are unfinished work.
     `error` is set when something failed. `calls` counts the tool calls of the run (`agent_exit` aside), `changed` names the files that its
-    file tools changed: what really happened, whatever the agent says of it.
+    file tools changed, `ran` the commands that ended after the last of these changes: what really happened, whatever the agent says of it.
     """
 
     stop_reason: StopReason
@@ -23,6 +23,7 @@ class RunResult:
     notes: tuple[str, ...] = ()
     calls: int = 0
     changed: tuple[str, ...] = ()
+    ran: tuple[str, ...] = ()
 
     @property
     def is_finished(self) -> bool:

@@ -7,6 +7,11 @@ from yagent.apps.cli import demo, run, sessions, setup
 from yagent.apps.cli.options import taking
 from yagent.apps.cli.plain_options import PlainCommand, PlainGroup
 
+EXIT_CODES = (
+    "Exit codes: 0 answered, 1 failed, 2 wrong usage or configuration, 3 a limit was reached, 4 an approval was denied because nobody "
+    "could give it, 75 the provider is unavailable for now, 130 and 143 stopped, 141 nobody read the output."
+)
+
 
 def application() -> typer.Typer:
     """The whole command line."""
@@ -18,7 +23,7 @@ def application() -> typer.Typer:
         rich_markup_mode=None,
         pretty_exceptions_enable=False,
         context_settings={"help_option_names": ["-h", "--help"]},
-        epilog=f"yagent {VERSION}",
+        epilog=f"{EXIT_CODES} yagent {VERSION}",
     )
     app.callback(invoke_without_command=True)(taking(run.RunOptions, run.command))
     app.command("demo", cls=PlainCommand)(taking(demo.DemoOptions, demo.command))

@@ -120,7 +120,8 @@ def _result(payload: ToolCallResult, subject: str) -> str:
     if payload.name.startswith("delegate_"):
         return ""
     summary = f" ({one_line(payload.summary, 40)})" if payload.summary else ""
-    return f"✓ {subject}{summary}" if payload.ok else f"✗ {subject}: {one_line(payload.text, 100)}"
+    failed = payload.summary.startswith("exit ") and payload.summary != "exit 0"
+    return f"{'✗' if failed else '✓'} {subject}{summary}" if payload.ok else f"✗ {subject}: {one_line(payload.text, 100)}"
 
 
 def subject_of(call: ToolCallStart) -> str:

@@ -27,7 +27,7 @@ class HandoffParameter:
     """The handoff of `agent_exit`."""
 
     conclusion: Annotated[str, Describe("The whole answer, for one who saw none of the work.")]
-    status: Annotated[HandoffStatus, Describe("ok: done and checked. partial: part, or unchecked. error: not done.")]
+    status: Annotated[HandoffStatus, Describe("ok: done and checked. partial: part, or unchecked. error: not done.")] = "partial"
     facts: Annotated[tuple[FactParameter, ...], Describe("What the conclusion rests on.")] = ()
     open_questions: Annotated[tuple[str, ...], Describe("What is unchecked or assumed.")] = ()
 
@@ -36,8 +36,8 @@ class HandoffParameter:
 class AgentExit:
     """Parameters of `agent_exit`."""
 
-    reason: Annotated[str, Describe("Why you stop.")]
     handoff: Annotated[HandoffParameter, Describe("The result.")]
+    reason: Annotated[str, Describe("Why you stop.")] = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,6 +4,7 @@ import json
 from typing import Annotated, Final
 
 from yagent.records import dataclass
+from yagent.tools.approval import shortened
 from yagent.tools.bounds import NOTHING
 from yagent.tools.builtin.places import WORKSPACE, remarks
 from yagent.tools.parameters import Describe
@@ -113,9 +114,10 @@ def _ran(command: str, result: ShellResult, limit: float, remark: str) -> Output
         said.append(f"still running at its end and stopped: {', '.join(result.left_behind)}; use is_background for what should go on")
     if result.omitted and result.log is not None:
         call = json.dumps({"path": str(result.log)}, ensure_ascii=False)
-        said.append(f"all of the output: read_file {call}")
+        said.append(f"more of the output: read_file {call}")
     text = "\n".join([result.output.rstrip("\n") or NOTHING, *remarks(said)])
-    return Output(text, is_error=result.timed_out, summary="time limit" if result.timed_out else f"exit {result.exit_code}")
+    summary = "time limit" if result.timed_out else f"exit {result.exit_code}"
+    return Output(text, is_error=result.timed_out, summary=summary, ran=f"{shortened(command)} → {summary}")
 
 
 def _ended(command: str, result: ShellResult, limit: float, remark: str) -> str:
