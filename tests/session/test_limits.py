@@ -1,0 +1,173 @@
+"""Limits of a task in whole sessions: shared by everybody at work, and ended with an account of what was done."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from tests.cases.test_wire_retries import OVERFLOWS
+from tests.llm.wire import FORMATS
+from tests.support.model_server import Agent, Call, Chaos, ModelServer, Reply, call, hand_over
+from tests.support.session import Sessions
+from tests.support.virtual_time import VirtualClock
+from yagent.protocol.messages import Usage
+from yagent.protocol.stop import StopReason
+
+PROVIDER = """[global.llm]
+default = "played"
+[global.llm.providers.played]
+api_base_url = "{url}"
+model = "played-model"
+api_format = "{api_format}"
+price_input = 1.0
+price_output = 10.0
+"""
+DIME = Usage(100_000, 0)  # ten cents, at these prices
+POLLS = 20
+
+
+def priced(sessions: Sessions, api_format: str, more: str = "") -> dict[str, str]:
+    """A configuration that knows what the model costs; the environment to go with it."""
+    sessions.configure(PROVIDER.format(url=sessions.url, api_format=api_format) + more)
+    return {name: value for name, value in sessions.environment().items() if not name.startswith("YAGENT_")}
+
+
+async def _reading(agent: Agent) -> Reply:
+    """Reads on and on until it is told to hand over."""
+    number = 0
+    while not agent.view.user_text.startswith(("What this task may cost", "Your time is over")):
+        number += 1
+        await agent.reply(Reply(calls=(Call("read_file", {"path": "notes.txt", "start_line": number}),), usage=DIME))
+    return Reply(calls=hand_over(f"Read {number} times.", status="partial").calls, usage=DIME)
+
+
+async def _delegating_twice(agent: Agent) -> Reply:
+    found = await agent.calls(*(Call("delegate_repo", {"task": f"part {number}"}) for number in (1, 2)))
+    return Reply("\n".join(re.findall(r"Read \d+ times", each.text)[0] for each in found), usage=DIME)
+
+
+@pytest.mark.parametrize("api_format", FORMATS)
+async def test_delegations_side_by_side_share_the_cost_limit_and_the_director_says_what_was_done(
+    sessions: Sessions, model_server: ModelServer, api_format: str
+) -> None:
+    model_server.play({"are the Director": _delegating_twice, "are Repo": _reading})
+    async with sessions.open(environ=priced(sessions, api_format), max_cost=1.5) as opened:
+        result = await opened.do("go")
+    assert (result.stop_reason, result.exit_code, result.status, result.error) == (StopReason.COST_LIMIT, 3, "partial", "")
+    assert re.fullmatch(r"Read \d+ times\nRead \d+ times", result.answer), result.answer
+    assert [each.stop_reason for each in result.delegations] == [StopReason.COST_LIMIT] * 2
+    assert result.cost is not None
+    assert 1.2 < result.cost <= 1.5
+    assert any("Raise --max-cost" in warning for warning in result.warnings)
+
+
+async def test_the_cost_limit_is_passed_by_calls_in_flight_only(sessions: Sessions, model_server: ModelServer) -> None:
+    model_server.play({"are the Director": _delegating_twice, "are Repo": _reading})
+    async with sessions.open(environ=priced(sessions, "openai"), max_cost=0.05) as opened:
+        result = await opened.do("go")
+    assert (result.stop_reason, result.exit_code) == (StopReason.COST_LIMIT, 3)
+    assert result.cost == pytest.approx(0.2, abs=0.01)  # the first two calls of the two: nobody knew then what a call costs
+    assert len(model_server.views) == 3
+
+
+async def test_a_whole_tree_ends_within_the_time_of_its_task_and_the_director_reports(
+    sessions: Sessions, model_server: ModelServer, clock: VirtualClock
+) -> None:
+    async def slow(agent: Agent) -> Reply:
+        while not agent.view.user_text.startswith("Your time is over"):
+            await agent.reply(Reply(calls=call("read_file", path="notes.txt", start_line=int(clock.now())).calls, pace=5.0))
+        return hand_over("Read on.", status="partial")
+
+    async def between(agent: Agent) -> Reply:
+        return hand_over(await agent.call("delegate_devops", task="deep"))
+
+    async def director(agent: Agent) -> str:
+        results = await agent.calls(Call("delegate_repo", {"task": "flat"}), Call("delegate_repo", {"task": "between"}))
+        return f"{sum('Read on.' in each.text for each in results)} reports"
+
+    model_server.play({"are the Director": director, ("are Repo", "flat"): slow, ("are Repo", "between"): between, "are DevOps": slow})
+    started = clock.now()
+    async with sessions.open(mode="yolo", timeout=200.0) as opened:
+        result = await opened.do("go")
+    assert clock.now() - started < 200
+    assert (result.stop_reason, result.exit_code, result.status) == (StopReason.TIME_LIMIT, 3, "partial")
+    assert result.answer == "2 reports"
+    ends = {each.role: each.stop_reason for each in result.delegations if each.task != "between"}
+    assert ends == {"repo": StopReason.TIME_LIMIT, "devops": StopReason.TIME_LIMIT}
+    assert any("share of 150 seconds of the task's time" in warning for warning in result.warnings)
+
+
+@pytest.mark.parametrize("refusal", OVERFLOWS)
+@pytest.mark.parametrize("api_format", FORMATS)
+async def test_a_delegation_that_outgrew_the_window_is_handed_over_as_unfinished(
+    sessions: Sessions, model_server: ModelServer, api_format: str, refusal: Chaos
+) -> None:
+    async def repo(agent: Agent) -> Reply:
+        await agent.call("read_file", path="notes.txt", text="I look at the notes.")
+        return Reply(text="never", chaos=[refusal] * 99)
+
+    async def director(agent: Agent) -> Reply:
+        return hand_over(await agent.call("delegate_repo", task="look"), status="partial")
+
+    model_server.play({"are the Director": director, "are Repo": repo})
+    async with sessions.open(api_format=api_format) as opened:
+        result = await opened.do("go")
+    assert "It did not finish: its conversation no longer fits the model's window." in result.answer
+    assert "I look at the notes." in result.answer
+    assert [each.stop_reason for each in result.delegations] == [StopReason.CONTEXT_OVERFLOW]
+    assert len(model_server.exchanges) == 4
+
+
+async def test_a_director_who_outgrew_the_window_leaves_what_he_said_and_can_be_asked_again(
+    sessions: Sessions, model_server: ModelServer
+) -> None:
+    look = call("read_file", path="notes.txt").calls
+    lines: list[Reply | str] = [Reply("The notes have two lines.", calls=look), Reply("never", chaos=[OVERFLOWS[0]]), "Shorter now."]
+    model_server.play({"are the Director": lines})
+    async with sessions.open() as opened:
+        result = await opened.do("go")
+        assert (result.stop_reason, result.exit_code, result.answer) == (StopReason.CONTEXT_OVERFLOW, 3, "The notes have two lines.")
+        assert "context window" in result.error
+        assert len(model_server.exchanges) == 2
+        assert (await opened.do("and now?")).answer == "Shorter now."
+
+
+async def test_reading_a_background_command_that_goes_on_is_no_circle(sessions: Sessions, model_server: ModelServer) -> None:
+    seen: list[str] = []
+
+    async def coding(agent: Agent) -> Reply:
+        await agent.call("load_tool", names=["read_background"])
+        begun = await agent.call("run_bash", command="while echo tick >> log; do wc -l < log; sleep 0.01; done", is_background=True)
+        found = re.search(r"\[(\w+) started", begun)
+        assert found is not None, begun
+        poll = {"arguments": f'{{"id": "{found[1]}", "wait": 0}}'}
+        seen.extend([await agent.call("read_background", **poll) for _ in range(POLLS)])
+        return hand_over("It goes on.")
+
+    async def director(agent: Agent) -> str:
+        return await agent.call("delegate_coding", task="watch it")
+
+    model_server.play({"are the Director": director, "are Coding": coding})
+    async with sessions.open(mode="yolo") as opened:
+        result = await opened.do("go")
+    assert "It goes on." in result.answer, result
+    assert len(seen) == POLLS
+    assert not any("[yagent]" in each for each in seen)
+
+
+async def test_no_delegation_takes_more_steps_than_the_task_may(sessions: Sessions, model_server: ModelServer) -> None:
+    async def repo(agent: Agent) -> Reply:
+        for number in range(1, 9):
+            if "step limit" in await agent.call("read_file", path="notes.txt", start_line=number):
+                break
+        return hand_over(f"{number} steps", status="partial")
+
+    async def director(agent: Agent) -> str:
+        return await agent.call("delegate_repo", task="look")
+
+    model_server.play({"are the Director": director, "are Repo": repo})
+    async with sessions.open(max_steps=3) as opened:
+        result = await opened.do("go")
+    assert [(each.stop_reason, each.steps) for each in result.delegations] == [(StopReason.MAX_STEPS, 3)]
+    assert "3 steps" in result.answer
