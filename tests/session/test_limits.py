@@ -133,15 +133,16 @@ async def test_a_director_who_outgrew_the_window_leaves_what_he_said_and_can_be_
         assert (await opened.do("and now?")).answer == "Shorter now."
 
 
+@pytest.mark.slow
 async def test_reading_a_background_command_that_goes_on_is_no_circle(sessions: Sessions, model_server: ModelServer) -> None:
     seen: list[str] = []
 
     async def coding(agent: Agent) -> Reply:
         await agent.call("load_tool", names=["read_background"])
-        begun = await agent.call("run_bash", command="while echo tick >> log; do wc -l < log; sleep 0.01; done", is_background=True)
+        begun = await agent.call("run_bash", command="while echo tick >> log; do wc -l < log; sleep 0.3; done", is_background=True)
         found = re.search(r"\[(\w+) started", begun)
         assert found is not None, begun
-        poll = {"arguments": f'{{"id": "{found[1]}", "wait": 0}}'}
+        poll = {"arguments": f'{{"id": "{found[1]}", "wait": 5}}'}
         seen.extend([await agent.call("read_background", **poll) for _ in range(POLLS)])
         return hand_over("It goes on.")
 
