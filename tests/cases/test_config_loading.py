@@ -107,7 +107,7 @@ def test_H03_another_character_is_refused_by_its_position(tmp_path: Path) -> Non
     assert "canary" not in str(caught.value)
 
 
-@pytest.mark.parametrize("home", [None, Path("/nonexistent"), Path(""), Path("relative")], ids=str)
+@pytest.mark.parametrize("home", [None, Path("/dev/null/home"), Path(""), Path("relative")], ids=str)
 def test_H06_an_odd_home_runs_with_defaults(home: Path | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     place = DataHome.from_environment({}, home)

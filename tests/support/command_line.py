@@ -61,7 +61,10 @@ class CommandLine:
     def talks_to(self, url: str, api_format: str = "openai") -> None:
         """Describe one provider by the environment."""
         self.environment |= {
-            "YAGENT_BASE_URL": url, "YAGENT_API_KEY": KEY, "YAGENT_MODEL": "played-model", "YAGENT_API_FORMAT": api_format,
+            "YAGENT_BASE_URL": url,
+            "YAGENT_API_KEY": KEY,
+            "YAGENT_MODEL": "played-model",
+            "YAGENT_API_FORMAT": api_format,
         }
 
     def configure(self, text: str) -> Path:
@@ -108,8 +111,15 @@ class CommandLine:
         """Run a line of bash in which `yagent` is the program."""
         function = f'yagent() {{ "{sys.executable}" -m yagent "$@"; }}\n'
         process = await asyncio.create_subprocess_exec(
-            "bash", "-c", function + line, cwd=self.workspace, env=self.full_environment(environment), start_new_session=True,
-            stdin=asyncio.subprocess.DEVNULL, stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.PIPE,
+            "bash",
+            "-c",
+            function + line,
+            cwd=self.workspace,
+            env=self.full_environment(environment),
+            start_new_session=True,
+            stdin=asyncio.subprocess.DEVNULL,
+            stdout=asyncio.subprocess.PIPE,
+            stderr=asyncio.subprocess.PIPE,
         )
         return await ended(process, limit=limit)
 

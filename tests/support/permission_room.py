@@ -47,19 +47,17 @@ class Room:
         self,
         mode: Mode = Mode.ASK,
         *,
-        allow: Sequence[str] = (),
-        ask: Sequence[str] = (),
-        deny: Sequence[str] = (),
         grants: Granted | None = None,
         recoverable: Callable[[Path], bool] = lambda path: False,
+        **rules: Sequence[str],
     ) -> Permissions:
-        """Build permissions for this room."""
+        """Build permissions for this room; `rules` are `allow`, `ask` and `deny`."""
         settings = PermissionSettings(
             workspace=self.workspace,
             mode=mode,
-            allow=tuple(allow),
-            ask=tuple(ask),
-            deny=tuple(deny),
+            allow=tuple(rules.pop("allow", ())),
+            ask=tuple(rules.pop("ask", ())),
+            deny=tuple(rules.pop("deny", ())),
             home=self.home,
             task_temporary=self.base / "temporary",
             protected=ProtectedSettings(home=self.home, data_home=self.home / ".yagent"),
@@ -67,6 +65,7 @@ class Room:
             recoverable=recoverable,
             moved=self.moved.append,
         )
+        assert not rules, f"no such rules: {rules}"
         return Permissions(settings, grants)
 
     def shell(self, line: str, permissions: Permissions) -> Verdict:

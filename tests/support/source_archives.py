@@ -14,7 +14,7 @@ import tarfile
 from dataclasses import dataclass
 from pathlib import Path
 
-BACKEND = '''
+BACKEND = """
 import email, os, pathlib, shutil, sys
 
 def prepare_metadata_for_build_wheel(metadata_directory, config_settings=None):
@@ -25,7 +25,7 @@ def prepare_metadata_for_build_wheel(metadata_directory, config_settings=None):
     return name
 
 __legacy__ = sys.modules[__name__]
-'''
+"""
 MODULES = ("setuptools/build_meta.py", "flit_core/buildapi.py")
 UNREACHABLE = re.compile(r"NewConnectionError|Could not find a version|No matching distribution|ConnectTimeout|ReadTimeout|ProxyError")
 LIMIT = 120.0

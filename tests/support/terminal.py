@@ -43,9 +43,15 @@ class Terminal:
         """Start `yagent` with this terminal as its controlling one; streams that are not named are the terminal."""
         streams = {"stdin": self._slave, "stdout": self._slave, "stderr": self._slave, **streams}
         return await asyncio.create_subprocess_exec(
-            sys.executable, "-m", "yagent", *arguments, cwd=line.workspace, start_new_session=True,
+            sys.executable,
+            "-m",
+            "yagent",
+            *arguments,
+            cwd=line.workspace,
+            start_new_session=True,
             env=line.full_environment({"TERM": "xterm-256color", **(environment or {})}),
-            preexec_fn=self._take_control if foreground else self._stay_behind, **streams,
+            preexec_fn=self._take_control if foreground else self._stay_behind,
+            **streams,
         )
 
     def type(self, text: str) -> None:

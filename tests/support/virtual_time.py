@@ -117,8 +117,16 @@ class VirtualTimeLoop(asyncio.SelectorEventLoop):
 class VirtualClock:
     """A `Clock` on the running `VirtualTimeLoop`: starts at 1000 s and at the first moment of 2026."""
 
+    def __init__(self) -> None:
+        self._loop: asyncio.AbstractEventLoop | None = None
+
     def now(self) -> float:
-        return asyncio.get_running_loop().time()
+        try:
+            self._loop = asyncio.get_running_loop()
+        except RuntimeError:  # a thread asks: it has the time of the loop that was seen last
+            if self._loop is None:
+                raise
+        return self._loop.time()
 
     def wall(self) -> datetime:
         return EPOCH + timedelta(seconds=self.now() - START)

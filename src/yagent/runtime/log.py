@@ -92,7 +92,8 @@ class DailyFiles(logging.Handler):
             self.problem = self.problem or f"the log in {self._directory} cannot be written ({error.strerror}); this run goes on without it"
 
     def close(self) -> None:
-        """Close the files."""
+        """Close the files and stop listening."""
+        logging.getLogger(ROOT).removeHandler(self)
         self.acquire()
         try:
             for _, descriptor in self._open.values():

@@ -8,6 +8,7 @@ from types import TracebackType
 from typing import Self
 
 from yagent.runtime.clock import Clock
+from yagent.runtime.supervise import outside
 from yagent.workspace.processes import Child, ProcessError, Program, start
 
 NAME = "yagent-lifeline"  # what a list of processes calls it
@@ -59,7 +60,8 @@ class Lifeline:
     async def __aexit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
         watcher, self._watcher = self._watcher, None
         if watcher is not None:
-            await watcher.end(self._clock)
+            with outside("the end of the lifeline"):
+                await watcher.end(self._clock)
 
     async def add(self, group: int) -> None:
         """End this group if we die."""

@@ -17,8 +17,23 @@ from tests.support.model_server.rules import (
 from tests.support.model_server.view import objects
 
 _KNOWN = {
-    "model", "messages", "system", "max_tokens", "stream", "tools", "tool_choice", "temperature", "top_p", "top_k", "stop_sequences",
-    "thinking", "metadata", "service_tier", "output_config", "context_management", "container",
+    "model",
+    "messages",
+    "system",
+    "max_tokens",
+    "stream",
+    "tools",
+    "tool_choice",
+    "temperature",
+    "top_p",
+    "top_k",
+    "stop_sequences",
+    "thinking",
+    "metadata",
+    "service_tier",
+    "output_config",
+    "context_management",
+    "container",
 }
 _BLOCK_KEYS = {
     "text": {"type", "text", "cache_control", "citations"},
@@ -71,7 +86,7 @@ def _check_thinking(body: Mapping[str, Any], limit: int) -> None:
 def _check_messages(messages: list[Mapping[str, Any]], issued: Mapping[str, str], paused: bool) -> None:
     pairing, before = Pairing(), ""
     if messages[0].get("role") != "user":
-        raise Refused("role", "messages: first message must use the \"user\" role")
+        raise Refused("role", 'messages: first message must use the "user" role')
     for index, message in enumerate(messages):
         where, role = f"messages.{index}", str(message.get("role"))
         if role not in {"user", "assistant"}:

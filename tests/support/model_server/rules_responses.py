@@ -16,9 +16,29 @@ from tests.support.model_server.rules import (
 from tests.support.model_server.view import objects
 
 _KNOWN = {
-    "model", "input", "instructions", "stream", "stream_options", "tools", "tool_choice", "parallel_tool_calls", "max_output_tokens",
-    "temperature", "top_p", "reasoning", "text", "include", "store", "prompt_cache_key", "prompt_cache_retention", "user",
-    "safety_identifier", "metadata", "service_tier", "truncation", "previous_response_id",
+    "model",
+    "input",
+    "instructions",
+    "stream",
+    "stream_options",
+    "tools",
+    "tool_choice",
+    "parallel_tool_calls",
+    "max_output_tokens",
+    "temperature",
+    "top_p",
+    "reasoning",
+    "text",
+    "include",
+    "store",
+    "prompt_cache_key",
+    "prompt_cache_retention",
+    "user",
+    "safety_identifier",
+    "metadata",
+    "service_tier",
+    "truncation",
+    "previous_response_id",
 }
 _LEAST_OUTPUT = 16
 

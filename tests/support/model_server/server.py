@@ -141,9 +141,7 @@ class ModelServer:
 
     async def _exchange(self, connection: Connection, request: HttpRequest) -> bool:
         now = asyncio.get_running_loop().time()
-        exchange = Exchange(
-            len(self.exchanges), connection.number, request.path, request.headers, request.body, now, time.monotonic()
-        )
+        exchange = Exchange(len(self.exchanges), connection.number, request.path, request.headers, request.body, now, time.monotonic())
         self.exchanges.append(exchange)
         self.in_flight += 1
         self.peak_in_flight = max(self.peak_in_flight, self.in_flight)

@@ -14,8 +14,13 @@ CREATED = 1_700_000_000
 _CHAT_FINISH = {"refusal": "content_filter", "pause": "stop"}
 _MESSAGES_FINISH = {"stop": "end_turn", "tool_calls": "tool_use", "length": "max_tokens", "pause": "pause_turn"}
 _ERROR_KINDS = {
-    400: "invalid_request_error", 401: "authentication_error", 403: "permission_error", 404: "not_found_error",
-    429: "rate_limit_error", 502: "api_error", 529: "overloaded_error",
+    400: "invalid_request_error",
+    401: "authentication_error",
+    403: "permission_error",
+    404: "not_found_error",
+    429: "rate_limit_error",
+    502: "api_error",
+    529: "overloaded_error",
 }
 _RESPONSES_INCOMPLETE = {"length": "max_output_tokens", "content_filter": "content_filter"}
 
