@@ -6,6 +6,7 @@ Programs get an argument list, never a line for a shell to read; no standard inp
 from __future__ import annotations
 
 import asyncio
+import logging
 import os
 import signal
 from collections.abc import Callable, Mapping, Sequence
@@ -20,6 +21,8 @@ from yagent.runtime.clock import Clock
 from yagent.workspace.process_table import Origin, ProcessInfo, alive, family_of
 
 Sink = Callable[[bytes], None]
+
+logger = logging.getLogger(__name__)
 
 TERM_GRACE = 0.4
 _POLL = 0.02
@@ -69,9 +72,15 @@ class Child:
         _signal_group(self.pid, signal.SIGKILL)
 
     async def end(self, clock: Clock) -> None:
-        """Kill what is left of it and its process group, and let go of its pipes; not cut short by a cancellation."""
+        """Kill what is left of it and its process group, and let go of its pipes; not cut short by a cancellation.
+
+        A process that the system cannot end yet (it waits for a disk or a network that does not answer) is left to the system.
+        """
         self.kill()
-        await supervise.shielded(self.released(), timeout=_KILL_LIMIT, clock=clock, name=f"end of process {self.pid}")
+        try:
+            await supervise.shielded(self.released(), timeout=_KILL_LIMIT, clock=clock, name=f"end of process {self.pid}")
+        except TimeoutError:
+            logger.warning("process %d was killed and has not ended after %g s", self.pid, _KILL_LIMIT)
 
     async def released(self) -> None:
         """Let go of its pipes once it has exited."""
