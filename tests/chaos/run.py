@@ -27,7 +27,7 @@ SLACK = 2.0  # virtual seconds: real time passes while files are written and com
 HEADER, CHUNK, CALL, LAST_STEP = 120.0, 180.0, 900.0, 130.0  # seconds (decisions, "Timers"); the last step with the end of its record
 CAUSES = re.compile(
     r"429|limit|busy|overload|\b5\d\d\b|web page|reset|broke|closed|connection|silent|within|seconds|end mark|incomplete|ended|"
-    r"upstream|same call|arguments|time|Stopped", re.IGNORECASE,
+    r"upstream|circle|arguments|time|Stopped", re.IGNORECASE,
 )  # fmt: skip
 
 

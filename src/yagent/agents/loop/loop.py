@@ -31,6 +31,8 @@ from yagent.tools.spec import Exit, Output
 
 logger = logging.getLogger(__name__)
 
+SHOWN = 200  # characters of a result in a message
+
 NOT_BEGUN = Output("Not run: the run was ended before this call began. Nothing happened.", is_error=True)
 LAST_STEP_OVER = Output("Not run: this was your last step. Answer in words now, or call agent_exit alone.", is_error=True)
 
@@ -180,7 +182,8 @@ class AgentLoop:
         outputs = await self._results_of(calls, self._remark)
         self._delegated = self._delegated or any(call.name.startswith("delegate_") for call in calls)
         if self._repeated >= END:
-            why = f"{self.role.name} made the same call {self._repeated} times with the same result and was ended."
+            what, came = " and ".join(call.name for call in calls), " ".join(outputs[-1].text[:SHOWN].split())
+            why = f"{self.role.name} went in a circle {self._repeated} times and was ended. Its last call was {what}, with the result: {came}"
             raise LimitReached(StopReason.LOOP_DETECTED, why)
         return outputs
 
