@@ -142,14 +142,14 @@ async def test_an_answer_for_the_session_is_not_asked_again(yagent: CommandLine,
 
     model_server.play({"Director": director, "Coding": coding})
     async with Terminal() as terminal:
-        document = await answering(terminal, yagent, "s\r")
+        document = await answering(terminal, yagent, "2\r")
     assert (document["exit_code"], terminal.seen.count(b"Allow run_bash?")) == (0, 1)
 
 
 async def test_an_answer_for_the_project_holds_in_the_next_run_and_is_kept_narrow(yagent: CommandLine, model_server: ModelServer) -> None:
     play_one(model_server, *TOUCH)
     async with Terminal() as terminal:
-        await answering(terminal, yagent, "p\r")
+        await answering(terminal, yagent, "3\r")
     stored = (yagent.data / "settings.json").read_text()
     assert "touch made" in stored
     assert (yagent.data / "settings.json").stat().st_mode & 0o777 == 0o600

@@ -7,16 +7,19 @@ the same (`git diff | yagent -p …`). What was typed before a question appeared
 import asyncio
 import os
 import termios
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
+from yagent.apps.cli.progress import one_line
 from yagent.patterns import pattern
-from yagent.protocol.asks import Answer, Ask, AskKind, Offer
+from yagent.protocol.asks import Answer, Ask, AskKind, Offer, Scope
 from yagent.protocol.visible import has_hidden, visible
 
 TERMINAL = "/dev/tty"
 LONG_LINES, LONG_TEXT = 15, 1500
+LONG_REASON, LONG_RULE, RULE_END = 240, 100, 20  # characters; the subject above them is shown whole
 _BLANKS = pattern(r"[ \t]{20,}")
 _EMPTY_LINES = pattern(r"\n(?:[ \t]*\n){3,}")
+SCOPES: Mapping[Scope, str] = {"once": "yes, once", "session": "yes, this session", "project": "yes, in this project"}
 PROMPTS: Mapping[AskKind, str] = {
     "approval": "[n] no   [n because …] no, and say why: ",
     "confirm": "[y] yes  [n] no: ",
@@ -62,7 +65,7 @@ class TerminalAsks:
                 answer = interpret(ask, line.strip())
                 if answer is not None:
                     return answer
-                self._write("Please choose one of the letters or numbers shown: ")
+                self._write(f"{one_line(line, 40) or 'An empty line'} is no answer here. {valid_answers(ask)}: ")
 
     def _write(self, text: str) -> None:
         data = memoryview(text.encode("utf-8", "backslashreplace"))
@@ -97,8 +100,15 @@ def question(ask: Ask, waiting: int = 0) -> str:
         lines += ["", *(f"  {line}" for line in _whole(ask.subject)), ""]
         if has_hidden(ask.subject):
             lines.append("! It holds hidden or misleading characters, shown above as escapes.")
-    lines += [f"- {visible(reason)}" for reason in ask.reasons]
+    lines += [f"- {_shortened(reason, ask.subject)}" for reason in ask.reasons]
     return "".join(f"{line}\n" for line in [*lines, *_choices(ask)])
+
+
+def _shortened(reason: str, subject: str) -> str:
+    """A reason on one line. What stands whole above is not said twice."""
+    if len(subject) > LONG_RULE:
+        reason = reason.replace(subject, "this")
+    return one_line(reason, LONG_REASON)
 
 
 def _whole(subject: str) -> list[str]:
@@ -114,9 +124,29 @@ def _whole(subject: str) -> list[str]:
 def _choices(ask: Ask) -> list[str]:
     if ask.kind == "select":
         return [f"[{number}] {visible(option)}" for number, option in enumerate(ask.options, 1)]
-    letters = {"once": "y", "session": "s", "project": "p"}
-    names = {"once": "yes, once", "session": "yes, this session", "project": "yes, in this project"}
-    return [f"[{letters[offer.scope]}] {names[offer.scope]}" + (f": {visible(offer.rule)}" if offer.rule else "") for offer in ask.offers]
+    return [f"[{number}] {SCOPES[offer.scope]}{_of_rule(offer.rule)}" for number, offer in enumerate(ask.offers, 1)]
+
+
+def _of_rule(rule: str) -> str:
+    """What an offer would store. A long rule keeps its end, where wildcards stand."""
+    if not rule:
+        return ""
+    shown = visible(rule).replace("\n", "\\n")
+    left = len(shown) - LONG_RULE
+    return f": {shown}" if left <= 0 else f": {shown[: LONG_RULE - RULE_END]}[… {left} characters …]{shown[-RULE_END:]}"
+
+
+def valid_answers(ask: Ask) -> str:
+    """What to type, in words."""
+    match ask.kind:
+        case "select":
+            return f"Type a number from 1 to {len(ask.options)}"
+        case "input":
+            return "Type your answer"
+        case "confirm":
+            return "Type y or n"
+    numbers = [str(number) for number in range(1, len(ask.offers) + 1)]
+    return f"Type {', '.join(numbers)}{' or ' if numbers else ''}n"
 
 
 def interpret(ask: Ask, line: str) -> Answer | None:
@@ -132,6 +162,13 @@ def interpret(ask: Ask, line: str) -> Answer | None:
         return Answer(granted=False, text=rest.removeprefix("because").strip())
     if ask.kind == "confirm":
         return Answer(granted=True, text="yes") if word.lower() in ("y", "yes") else None
-    offers: dict[str, Offer] = {{"once": "y", "session": "s", "project": "p"}[offer.scope]: offer for offer in ask.offers}
-    offer = offers.get(word.lower()[:1]) if word.lower() in ("y", "yes", "s", "p") else None
+    offer = _chosen(ask.offers, word.lower())
     return None if offer is None else Answer(granted=True, offer=offer)
+
+
+def _chosen(offers: Sequence[Offer], word: str) -> Offer | None:
+    """The one offer that a word names: its number, or `y` for the only one that is not remembered."""
+    if word in ("y", "yes"):
+        once = [offer for offer in offers if offer.scope == "once"]
+        return once[0] if len(once) == 1 else None
+    return offers[int(word) - 1] if word in {str(number) for number in range(1, len(offers) + 1)} else None
