@@ -103,7 +103,7 @@ async def test_the_same_call_with_the_same_result_is_named_three_times_and_ended
     result = await stage.run("coding")
     assert (result.stop_reason, result.steps, result.exit_code) == (StopReason.LOOP_DETECTED, 12, 3)
     assert {number: text.split(":")[0] for number, text in notes.items()} == {3: "Note", 5: "Warning", 8: "Strong warning"}
-    assert "12 times and was ended. Its last call was read_file, with the result: " in str(result.error)
+    assert "12 times and was ended. Last came read_file, with the result: " in str(result.error)
     checked(stage)
 
 

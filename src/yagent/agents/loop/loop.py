@@ -183,7 +183,7 @@ class AgentLoop:
         self._delegated = self._delegated or any(call.name.startswith("delegate_") for call in calls)
         if self._repeated >= END:
             what, came = " and ".join(call.name for call in calls), " ".join(outputs[-1].text[:SHOWN].split())
-            why = f"{self.role.name} went in a circle {self._repeated} times and was ended. Its last call was {what}, with the result: {came}"
+            why = f"{self.role.name} went in a circle {self._repeated} times and was ended. Last came {what}, with the result: {came}"
             raise LimitReached(StopReason.LOOP_DETECTED, why)
         return outputs
 
