@@ -93,12 +93,13 @@ class HttpEngine:
     def _after(self, error: ModelError, failures: int, deadline: Deadline) -> Retrying:
         """The wait before the next attempt; raises what the caller gets when there is none. Nothing of either tells a key."""
         error.args, error.detail = (self._endpoint.without_secrets(str(error)),), self._endpoint.without_secrets(error.detail)
-        verdict = judge(
-            error, failures=failures, remaining=deadline.remaining(), settings=self._settings.retry, random=self._services.random
-        )
+        never_reached = not self._proven and error.status is None
+        settings = self._settings.retry.hasty() if never_reached else self._settings.retry
+        verdict = judge(error, failures=failures, remaining=deadline.remaining(), settings=settings, random=self._services.random)
         logger.info("attempt %d with %s failed: %s", failures, self.identity.fingerprint, error)
         if verdict.delay is None:
-            raise self._explained(error, verdict.reason)
+            advice = f" Check the network, a proxy, and the base URL {self._endpoint.without_secrets(self._endpoint.url(''))}."
+            raise self._explained(error, verdict.reason + (advice if never_reached and isinstance(error, TransientModelError) else ""))
         return Retrying(str(error), verdict.delay, failures)
 
     async def _accepted(self, encoder: Encoder, options: CallOptions, deadline: Deadline) -> AsyncGenerator[StreamEvent, None]:

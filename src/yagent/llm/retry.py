@@ -12,6 +12,7 @@ from yagent.llm.engine import ModelError, RateLimited, TransientModelError
 from yagent.records import dataclass
 
 _STRETCH = 0.25
+HASTY_RETRIES = 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,6 +24,12 @@ class RetrySettings:
     line_wait: float = 1.0
     longest_own_wait: float = 120.0
     longest_wait: float = 300.0
+
+    def hasty(self) -> "RetrySettings":
+        """For a server that never answered in this process: a wrong address or no network at all is told soon, not after minutes."""
+        return RetrySettings(
+            min(self.max_retries, HASTY_RETRIES), self.server_wait, self.line_wait, self.longest_own_wait, self.longest_wait
+        )
 
 
 class Verdict(NamedTuple):
