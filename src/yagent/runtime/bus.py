@@ -14,6 +14,7 @@ from collections.abc import Callable, Collection
 from typing import Any, ClassVar, Generic, Protocol, Self, TypeVar
 
 from yagent.runtime.clock import breathe
+from yagent.records import dataclass
 from yagent.runtime.supervise import Domain, DomainClosedError, Handle
 
 logger = logging.getLogger(__name__)
@@ -201,7 +202,7 @@ class MakeEvent(Protocol[PayloadT_contra, EventT_co]):
     def __call__(self, payload: PayloadT_contra, /, *, source: str, delegation_id: str | None) -> EventT_co: ...
 
 
-@dataclasses.dataclass(frozen=True)  # slots would break `Publisher[P, E](…)` on Python 3.11
+@dataclass(frozen=True)  # slots would break `Publisher[P, E](…)` on Python 3.11
 class Publisher(Generic[PayloadT, E]):
     """A bus with the sender filled in, bound once per agent loop: source names are not unique among parallel delegations."""
 

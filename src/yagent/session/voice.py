@@ -1,11 +1,11 @@
 """Makes events: gives each payload its frame."""
 
-from dataclasses import dataclass
 from itertools import count
 
 from yagent.agents.loop.frame import EventPublisher
 from yagent.protocol.events import Event, Payload
 from yagent.protocol.ids import SessionId
+from yagent.records import dataclass
 from yagent.runtime.bus import Bus, Publisher
 from yagent.runtime.clock import Clock
 

@@ -3,8 +3,10 @@
 import json
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any, Protocol
+
+from yagent.records import dataclass
 
 
 def shown(value: Any) -> str:

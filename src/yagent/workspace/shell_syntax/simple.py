@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 
+from yagent.records import dataclass
 from yagent.workspace.shell_syntax.commands import (
     Assignment,
     Budget,
