@@ -6,17 +6,17 @@ from pathlib import Path
 
 import pytest
 
-from yagent.workspace.editing import Edit, EditError, check_edit, edit
+from yagent.workspace.editing import Edit, EditError, edit, planned_edit
 from yagent.workspace.files import (
     FileChangedError,
     FileError,
     FileLedger,
     FileMissingError,
     Wanted,
-    check_create,
-    check_delete,
     check_rename,
     create,
+    planned_creation,
+    planned_deletion,
     read_text,
 )
 
@@ -146,11 +146,11 @@ async def test_the_checks_say_what_the_change_would_and_change_nothing(tmp_path:
     (tmp_path / "dangling").symlink_to("nowhere")
     before = entries(tmp_path)
     with pytest.raises(FileError, match="the name exists already"):
-        await check_create(tmp_path / "a", name="the name")
+        await planned_creation(tmp_path / "a", "x", name="the name")
     with pytest.raises(FileError, match="the name is a directory"):
-        await check_delete(tmp_path / "d", name="the name")
+        await planned_deletion(tmp_path / "d", name="the name")
     with pytest.raises(FileMissingError, match="cannot delete the name: there is no such file"):
-        await check_delete(tmp_path / "c", name="the name")
+        await planned_deletion(tmp_path / "c", name="the name")
     with pytest.raises(FileError, match="cannot rename one: the file two exists already"):
         await check_rename(tmp_path / "a", tmp_path / "b", names=("one", "two"))
     with pytest.raises(FileError, match="cannot rename one: the link two exists already"):
@@ -158,11 +158,11 @@ async def test_the_checks_say_what_the_change_would_and_change_nothing(tmp_path:
     with pytest.raises(FileMissingError, match="cannot rename one"):
         await check_rename(tmp_path / "c", tmp_path / "e" / "f", names=("one", "two"))
     with pytest.raises(EditError, match="not found in the name"):
-        await check_edit(tmp_path / "a", [Edit("q", "r")], name="the name")
-    await check_create(tmp_path / "new")
-    await check_delete(tmp_path / "a")
-    await check_delete(tmp_path / "dangling")
+        await planned_edit(tmp_path / "a", [Edit("q", "r")], name="the name")
+    await planned_creation(tmp_path / "new", "x")
+    await planned_deletion(tmp_path / "a")
+    await planned_deletion(tmp_path / "dangling")
     await check_rename(tmp_path / "a", tmp_path / "e" / "f")
-    await check_edit(tmp_path / "a", [Edit("a", "r")])
+    await planned_edit(tmp_path / "a", [Edit("a", "r")])
     assert entries(tmp_path) == before
     assert (tmp_path / "a").read_text() == "a"

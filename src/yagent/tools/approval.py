@@ -9,6 +9,7 @@ from uuid import uuid4
 from yagent.protocol.asks import Answer, Ask
 from yagent.records import dataclass
 from yagent.runtime.supervise import in_thread
+from yagent.tools.bounds import sayable
 from yagent.tools.spec import AnySpec, CallContext
 from yagent.workspace.actions import Decision, Mode, Verdict
 from yagent.workspace.guard import fingerprint
@@ -72,14 +73,15 @@ class Approval:
         return self._call.scope.permissions.judge(self._spec.name, self._actions, declared_dangerous=self._declared_dangerous)
 
     async def _ask(self, verdict: Verdict) -> Refused | None:
-        """Put the question to the user, and keep the grant they chose."""
+        """Put the question to the user, and keep the grant they chose. What is shown was taken after the fingerprint."""
+        shown = sayable(await self._spec.preview(self._parameters, self._call)) or verdict.subject
         answer = await self._call.scope.ask(
             Ask(
                 id=uuid4().hex,
                 kind="approval",
                 origin=self._call.scope.agent,
                 prompt=f"Allow {self._spec.name}?",
-                subject=verdict.subject,
+                subject=shown,
                 reasons=tuple(reason.text for reason in verdict.reasons),
                 offers=verdict.offers,
                 tool=self._spec.name,

@@ -133,11 +133,17 @@ class CallContext:
 
 Execute: TypeAlias = Callable[[P, CallContext], Awaitable[Output]]
 Precheck: TypeAlias = Callable[[P, CallContext], Awaitable[None]]
+Preview: TypeAlias = Callable[[P, CallContext], Awaitable[str]]
 Frequency: TypeAlias = Literal["hot", "cold"]
 
 
 async def _nothing_to_check(parameters: Any, call: CallContext) -> None:
     """Most calls can only be tried."""
+
+
+async def _said_by_its_subject(parameters: Any, call: CallContext) -> str:
+    """Most calls are what their subject says: a command line, an address."""
+    return ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,9 +152,10 @@ class Spec(Generic[P]):
 
     `parameters` is a frozen dataclass whose annotated fields give the JSON Schema (`tools.parameters`). `actions` turns a call into what
     permissions judge; no actions means nothing to judge. `precheck` raises the YagentError of a call that cannot succeed, before anybody
-    is asked to allow it; it changes nothing and tells nothing of what the agent may not read. `mutates`: takes the write lock of the agent
-    tree. `serial`: never beside another call of the same batch. `timeout` is in seconds, None for tools that have no limit of this kind
-    (delegations, asks) or keep their own (`run_bash`).
+    is asked to allow it; it changes nothing and tells nothing of what the agent may not read. `preview` tells the person who is asked
+    exactly what would change, "" where the judged subject says it all. `mutates`: takes the write lock of the agent tree. `serial`: never
+    beside another call of the same batch. `timeout` is in seconds, None for tools that have no limit of this kind (delegations, asks) or
+    keep their own (`run_bash`).
     `priority` orders which results are shortened first when the conversation is compressed: lowest first, 100 is never shortened.
     """
 
@@ -159,6 +166,7 @@ class Spec(Generic[P]):
     actions: Callable[[P], Sequence[Action]] = field(default=lambda parameters: ())
     declared_dangerous: Callable[[P], bool] = field(default=lambda parameters: False)
     precheck: Precheck[P] = _nothing_to_check
+    preview: Preview[P] = _said_by_its_subject
     mutates: bool = False
     serial: bool = False
     frequency: Frequency = "hot"

@@ -11,7 +11,7 @@ from yagent.workspace.encoding import newline_style
 CONTEXT = 3
 SHOWN_LINES = 600
 SHOWN_WIDTH = 400
-_LONGEST = SHOWN_WIDTH + 80
+_SLACK = 80
 _COMPARED_LINES = 20_000
 
 
@@ -25,8 +25,11 @@ class Difference:
     whole: bool = True
 
 
-def difference(before: str, after: str, name: str) -> Difference:
-    """What turns `before` into `after`. Line endings are shown (as ␍) only when they are what changed."""
+def difference(before: str, after: str, name: str, *, width: int = SHOWN_WIDTH) -> Difference:
+    """What turns `before` into `after`; lines longer than `width` are cut, and say so.
+
+    Line endings are shown (as ␍) only when they are what changed.
+    """
     show_endings = newline_style(before) != newline_style(after) and "\r" in before + after
     old, new = _comparable(before, show_endings), _comparable(after, show_endings)
     # What is common is never cut into lines: of a large file only the changed stretch is.
@@ -35,13 +38,13 @@ def difference(before: str, after: str, name: str) -> Difference:
     old_middle, new_middle = old[start : len(old) - tail], new[start : len(new) - tail]
     line = old.count("\n", 0, start)
     if old_middle.count("\n") + new_middle.count("\n") > _COMPARED_LINES:
-        return _coarse(old_middle, new_middle, name, line)
+        return _coarse(old_middle, new_middle, name, line, width=width)
     before_it, behind_it = _last_lines(old[:start]), _first_lines(old[len(old) - tail :])
     old_part, new_part = (_lines(before_it + middle + behind_it) for middle in (old_middle, new_middle))
-    return _rendered(old_part, new_part, name, max(0, line - CONTEXT))
+    return _rendered(old_part, new_part, name, max(0, line - CONTEXT), width=width)
 
 
-def _rendered(old: list[str], new: list[str], name: str, offset: int) -> Difference:
+def _rendered(old: list[str], new: list[str], name: str, offset: int, *, width: int) -> Difference:
     shown = [f"--- a/{name}", f"+++ b/{name}"]
     added = removed = left_out = 0
     whole = True
@@ -49,8 +52,8 @@ def _rendered(old: list[str], new: list[str], name: str, offset: int) -> Differe
         added += line[0] == "+"
         removed += line[0] == "-"
         if len(shown) < SHOWN_LINES:
-            shown.append(_clip(line))
-            whole &= len(line) <= _LONGEST
+            shown.append(_clip(line, width))
+            whole &= len(line) <= width + _SLACK
         else:
             left_out += 1
     if left_out:
@@ -76,13 +79,13 @@ def _range(start: int, end: int) -> str:
     return f"{start + 1 if length else start},{length}" if length != 1 else f"{start + 1}"
 
 
-def _coarse(old: str, new: str, name: str, offset: int) -> Difference:
+def _coarse(old: str, new: str, name: str, offset: int, *, width: int) -> Difference:
     """Too many lines to compare one by one: all of the changed stretch counts as replaced."""
     half = SHOWN_LINES // 2
     removed, added = _count(old), _count(new)
     shown = [f"--- a/{name}", f"+++ b/{name}", f"@@ -{_range(offset, offset + removed)} +{_range(offset, offset + added)} @@"]
     for sign, text in (("-", old), ("+", new)):
-        shown += [_clip(sign + line) for line in _lines(_first_lines(text, half))]
+        shown += [_clip(sign + line, width) for line in _lines(_first_lines(text, half))]
     left_out = max(0, removed - half) + max(0, added - half)
     shown.append(f"… {left_out} more lines of this diff are left out")
     return Difference("\n".join(shown), added, removed, whole=False)
@@ -123,8 +126,8 @@ def _last_lines(text: str, count: int = CONTEXT) -> str:
     return text[start:]
 
 
-def _clip(line: str) -> str:
-    shown = line if len(line) <= _LONGEST else f"{line[:SHOWN_WIDTH]} … [{len(line) - 1} characters]"
+def _clip(line: str, width: int) -> str:
+    shown = line if len(line) <= width + _SLACK else f"{line[:width]} … [{len(line) - 1} characters]"
     return shown if shown.isascii() else shown.encode("utf-8", "replace").decode()
 
 

@@ -13,9 +13,10 @@ from pathlib import Path
 
 from yagent.records import dataclass
 from yagent.runtime import supervise
-from yagent.workspace.difference import difference
+from yagent.workspace.difference import Difference, difference
 from yagent.workspace.encoding import Document, EncodingError
 from yagent.workspace.files import (
+    PLAN_WIDTH,
     FileChangedError,
     FileError,
     FileLedger,
@@ -33,7 +34,7 @@ from yagent.workspace.named_path import NamedPath, printable
 from yagent.workspace.nearest import nearest
 from yagent.workspace.reading import load
 
-__all__ = ["Edit", "EditError", "FileChangedError", "check_edit", "edit", "edited"]
+__all__ = ["Edit", "EditError", "FileChangedError", "edit", "edited", "planned_edit"]
 
 _ALIGNED = 4000
 _SHOWN_PLACES = 20
@@ -70,9 +71,14 @@ async def edit(path: Path, edits: Sequence[Edit], *, name: str = "", ledger: Fil
     return await supervise.in_thread(_edit, NamedPath(path, name), tuple(edits), ledger)
 
 
-async def check_edit(path: Path, edits: Sequence[Edit], *, name: str = "", ledger: FileLedger | None = None) -> None:
-    """Raise the error that `edit` would raise for what is there now."""
-    await supervise.in_thread(_prepared, NamedPath(path, name), tuple(edits), ledger)
+async def planned_edit(path: Path, edits: Sequence[Edit], *, name: str = "", ledger: FileLedger | None = None) -> Difference:
+    """What `edit` would change now. Raises what it would raise."""
+
+    def plan() -> Difference:
+        old, new, _, _ = _prepared(NamedPath(path, name), edits, ledger)
+        return difference(old.text, new.text, printable(path.name), width=PLAN_WIDTH)
+
+    return await supervise.in_thread(plan)
 
 
 def edited(document: Document, edits: Sequence[Edit], name: str) -> tuple[Document, list[str]]:

@@ -48,16 +48,17 @@ __all__ = [
     "Seen",
     "Wanted",
     "WriteResult",
-    "check_create",
-    "check_delete",
     "check_rename",
     "create",
     "delete",
+    "planned_creation",
+    "planned_deletion",
     "read_text",
     "rename",
 ]
 
 
+PLAN_WIDTH = 4000  # characters of a line, where a person has to see what would change
 _SHOWN_CHANGE = 20_000  # characters, so that an answer shows it whole
 
 
@@ -112,9 +113,11 @@ async def create(path: Path, content: str, *, name: str = "", overwrite: bool = 
     return await supervise.in_thread(_create, NamedPath(path, name), content, overwrite, ledger)
 
 
-async def check_create(path: Path, *, name: str = "", overwrite: bool = False, ledger: FileLedger | None = None) -> None:
-    """Raise the FileError that `create` would raise for what is there now."""
-    await supervise.in_thread(_existing, NamedPath(path, name), overwrite, ledger)
+async def planned_creation(
+    path: Path, content: str, *, name: str = "", overwrite: bool = False, ledger: FileLedger | None = None
+) -> Difference:
+    """What `create` would change now. Raises what it would raise."""
+    return await supervise.in_thread(_planned_creation, NamedPath(path, name), content, overwrite, ledger)
 
 
 async def delete(path: Path, *, name: str = "", ledger: FileLedger | None = None) -> None:
@@ -126,9 +129,9 @@ async def delete(path: Path, *, name: str = "", ledger: FileLedger | None = None
     await supervise.in_thread(_delete, NamedPath(path, name), ledger)
 
 
-async def check_delete(path: Path, *, name: str = "") -> None:
-    """Raise the FileError that `delete` would raise for what is there now."""
-    await supervise.in_thread(_require_deletable, NamedPath(path, name))
+async def planned_deletion(path: Path, *, name: str = "") -> str:
+    """What `delete` would remove now, in words. Raises the FileError that it would raise."""
+    return await supervise.in_thread(_planned_deletion, NamedPath(path, name))
 
 
 async def rename(source: Path, target: Path, *, names: tuple[str, str] = ("", ""), ledger: FileLedger | None = None) -> None:
@@ -217,6 +220,16 @@ def _create(path: NamedPath, content: str, overwrite: bool, ledger: FileLedger |
     )
 
 
+def _planned_creation(path: NamedPath, content: str, overwrite: bool, ledger: FileLedger | None) -> Difference:
+    existing = _existing(path, overwrite, ledger)
+    if existing is None:
+        old, new = "", content
+    else:
+        old, written = existing[0].text, Document.of(_in_form_of(existing[0], content)[0])
+        new = content if written is None else written.text
+    return difference(old, new, printable(path.path.name), width=PLAN_WIDTH)
+
+
 def _existing(path: NamedPath, overwrite: bool, ledger: FileLedger | None) -> tuple[Document, os.stat_result] | None:
     """The file that is to be replaced, None when there is none. Raises FileError when it must not be."""
     try:
@@ -273,12 +286,28 @@ def _in_form_of(old: Document, content: str) -> tuple[bytes, list[str]]:
     return encoding.mark + encoding.encode_new(content), notes
 
 
-def _require_deletable(path: NamedPath) -> None:
+def _planned_deletion(path: NamedPath) -> str:
+    status = _require_deletable(path)
+    if stat.S_ISLNK(status.st_mode):
+        return f"the symbolic link to {printable(os.readlink(path.path))}, not what it leads to"
+    if not stat.S_ISREG(status.st_mode):
+        return kind_of(status.st_mode)
     try:
-        if stat.S_ISDIR(path.path.lstat().st_mode):
+        document = Document.of(load(path)[0])
+    except FileError:  # too large, or not ours to read: it can be deleted all the same
+        document = None
+    lines = None if document is None else len(split_lines(document.text, newline_style(document.text)))
+    return size_text(status.st_size) if lines is None else f"{lines} {'line' if lines == 1 else 'lines'}, {size_text(status.st_size)}"
+
+
+def _require_deletable(path: NamedPath) -> os.stat_result:
+    try:
+        status = path.path.lstat()
+        if stat.S_ISDIR(status.st_mode):
             raise FileError(f"{path} is a directory; only single files are deleted this way: delete each, or use run_bash for the whole")
     except OSError as error:
         raise explain(error, path, "delete") from error
+    return status
 
 
 def _delete(path: NamedPath, ledger: FileLedger | None) -> None:

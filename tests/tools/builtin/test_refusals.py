@@ -105,3 +105,38 @@ async def test_two_limits_that_do_not_agree_are_settled_in_a_note(asking: Desk) 
     assert "[max_lines and end_line do not agree; the smaller was taken: max_lines]" in shorter.text
     assert "smaller was taken: end_line" in (await asking.make("read_file", path="docs/guide.md", max_lines=9, end_line=3)).text
     assert "do not agree" not in (await asking.make("read_file", path="docs/guide.md", start_line=2, max_lines=3, end_line=4)).text
+
+
+EDIT = {"search": "line 3\n", "replace": "3\u202e\n"}
+SHOWN: list[tuple[str, dict[str, object], list[str]]] = [
+    ("search_replace_in_file", {"path": "docs/guide.md", "edits": [EDIT]}, ["--- a/docs/guide.md", "-line 3", "+3\u202e"]),
+    ("create_file", {"path": "new.txt", "content": "one\ntwo"}, ["+++ b/new.txt", "+one", "+two"]),
+    ("create_file", {"path": "empty.txt", "content": ""}, ["An empty file."]),
+    ("create_file", {"path": "long.txt", "content": "x\n" * 700}, ["… 103 more lines of this diff are left out"]),
+    ("delete_file", {"path": "docs/guide.md"}, ["Deletes docs/guide.md: 13 lines, 95 bytes."]),
+    ("rename_file", {"source": "docs/guide.md", "target": "docs/new.md"}, ["Renames docs/guide.md", "to      docs/new.md"]),
+]
+
+
+@pytest.mark.parametrize(("name", "arguments", "lines"), SHOWN)
+async def test_who_is_asked_about_a_change_sees_the_change(asking: Desk, name: str, arguments: dict[str, object], lines: list[str]) -> None:
+    output = await asking.make(name, **arguments)
+    assert not output.is_error, output.text
+    (ask,) = asking.person.asked
+    shown = ask.subject.splitlines()
+    assert [line for line in lines if line not in shown] == []
+
+
+async def test_a_file_that_no_tool_reads_is_not_shown_and_what_was_asked_for_is(asking: Desk, isolated_home: Path) -> None:
+    secret = isolated_home / ".ssh" / "id_rsa"
+    secret.parent.mkdir()
+    secret.write_text("the key\nmore\n")
+    await asking.make("search_replace_in_file", path=str(secret), edits=[{"search": "the key", "replace": "mine"}])
+    (ask,) = asking.person.asked
+    assert ask.subject == f"{secret}\n-the key\n+mine"
+
+
+async def test_nothing_is_prepared_for_people_who_are_not_asked(asking: Desk, workspace: Path) -> None:
+    asking.permissions.set_mode(Mode.YOLO)
+    assert not (await asking.make("create_file", path="new.txt", content="x")).is_error
+    assert asking.person.asked == []

@@ -5,9 +5,10 @@ from pathlib import Path
 from typing import Annotated, Final, TypeVar
 
 from yagent.records import dataclass
+from yagent.tools.builtin.changes_shown import seen_or_asked, with_sign
 from yagent.tools.builtin.places import label, locate, may_look, remarks
 from yagent.tools.parameters import Describe
-from yagent.tools.spec import AnySpec, CallContext, Effect, Execute, Output, Precheck, Spec
+from yagent.tools.spec import AnySpec, CallContext, Effect, Execute, Output, Precheck, Preview, Spec
 from yagent.workspace import editing, files
 from yagent.workspace.actions import EditPath
 from yagent.workspace.files import WriteResult
@@ -80,12 +81,21 @@ def _create_file() -> Spec[CreateFile]:
     async def precheck(parameters: CreateFile, call: CallContext) -> None:
         if may_look(call, parameters.path):
             place, name = _place(parameters.path, call)
-            await files.check_create(place, name=name, overwrite=parameters.overwrite, ledger=call.scope.ledger)
+            await files.planned_creation(place, parameters.content, name=name, overwrite=parameters.overwrite, ledger=call.scope.ledger)
+
+    async def preview(parameters: CreateFile, call: CallContext) -> str:
+        async def plan() -> str:
+            place, name = _place(parameters.path, call)
+            overwrite, ledger = parameters.overwrite, call.scope.ledger
+            change = await files.planned_creation(place, parameters.content, name=name, overwrite=overwrite, ledger=ledger)
+            return _headed(change.text, printable(name)) or "An empty file."
+
+        return await seen_or_asked(plan, lambda: with_sign("+", parameters.content), call, parameters.path)
 
     def actions(parameters: CreateFile) -> tuple[EditPath, ...]:
         return (EditPath(parameters.path, "replace" if parameters.overwrite else "create"),)
 
-    return _changing("create_file", CreateFile, execute, precheck, actions)
+    return _changing("create_file", CreateFile, execute, actions, precheck=precheck, preview=preview)
 
 
 def _search_replace_in_file() -> Spec[SearchReplace]:
@@ -97,12 +107,23 @@ def _search_replace_in_file() -> Spec[SearchReplace]:
     async def precheck(parameters: SearchReplace, call: CallContext) -> None:
         if may_look(call, parameters.path):
             place, name = _place(parameters.path, call)
-            await editing.check_edit(place, parameters.meant, name=name, ledger=call.scope.ledger)
+            await editing.planned_edit(place, parameters.meant, name=name, ledger=call.scope.ledger)
+
+    async def preview(parameters: SearchReplace, call: CallContext) -> str:
+        async def plan() -> str:
+            place, name = _place(parameters.path, call)
+            change = await editing.planned_edit(place, parameters.meant, name=name, ledger=call.scope.ledger)
+            return _headed(change.text, printable(name))
+
+        def asked() -> str:
+            return "\n".join(f"{with_sign('-', each.search)}\n{with_sign('+', each.replace)}" for each in parameters.edits)
+
+        return await seen_or_asked(plan, asked, call, parameters.path)
 
     def actions(parameters: SearchReplace) -> tuple[EditPath, ...]:
         return (EditPath(parameters.path, "edit"),)
 
-    return _changing("search_replace_in_file", SearchReplace, execute, precheck, actions)
+    return _changing("search_replace_in_file", SearchReplace, execute, actions, precheck=precheck, preview=preview)
 
 
 def _delete_file() -> Spec[DeleteFile]:
@@ -114,12 +135,19 @@ def _delete_file() -> Spec[DeleteFile]:
     async def precheck(parameters: DeleteFile, call: CallContext) -> None:
         if may_look(call, parameters.path):
             place, name = _place(parameters.path, call, follow_last=False)
-            await files.check_delete(place, name=name)
+            await files.planned_deletion(place, name=name)
+
+    async def preview(parameters: DeleteFile, call: CallContext) -> str:
+        async def plan() -> str:
+            place, name = _place(parameters.path, call, follow_last=False)
+            return f"Deletes {printable(name)}: {await files.planned_deletion(place, name=name)}."
+
+        return await seen_or_asked(plan, lambda: f"Deletes {printable(parameters.path)}.", call, parameters.path)
 
     def actions(parameters: DeleteFile) -> tuple[EditPath, ...]:
         return (EditPath(parameters.path, "delete"),)
 
-    return _changing("delete_file", DeleteFile, execute, precheck, actions)
+    return _changing("delete_file", DeleteFile, execute, actions, precheck=precheck, preview=preview)
 
 
 def _rename_file() -> Spec[RenameFile]:
@@ -133,17 +161,37 @@ def _rename_file() -> Spec[RenameFile]:
             (source, target), names = _both(parameters, call)
             await files.check_rename(source, target, names=names)
 
+    async def preview(parameters: RenameFile, call: CallContext) -> str:
+        _, names = _both(parameters, call)
+        return f"Renames {printable(names[0])}\nto      {printable(names[1])}"
+
     def actions(parameters: RenameFile) -> tuple[EditPath, ...]:
         return (EditPath(parameters.source, "rename"), EditPath(parameters.target, "create"))
 
-    return _changing("rename_file", RenameFile, execute, precheck, actions)
+    return _changing("rename_file", RenameFile, execute, actions, precheck=precheck, preview=preview)
 
 
 def _changing(
-    name: str, parameters: type[P], execute: Execute[P], precheck: Precheck[P], actions: Callable[[P], tuple[EditPath, ...]]
+    name: str,
+    parameters: type[P],
+    execute: Execute[P],
+    actions: Callable[[P], tuple[EditPath, ...]],
+    *,
+    precheck: Precheck[P],
+    preview: Preview[P],
 ) -> Spec[P]:
     """What the four tools have in common."""
-    return Spec(name, Effect.FS_WRITE, parameters, execute, actions=actions, precheck=precheck, mutates=True, priority=_PRIORITY)
+    return Spec(
+        name,
+        Effect.FS_WRITE,
+        parameters,
+        execute,
+        actions=actions,
+        precheck=precheck,
+        preview=preview,
+        mutates=True,
+        priority=_PRIORITY,
+    )
 
 
 def _place(path: str, call: CallContext, *, follow_last: bool = True) -> tuple[Path, str]:
