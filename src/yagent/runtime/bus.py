@@ -13,8 +13,8 @@ from collections import deque
 from collections.abc import Callable, Collection
 from typing import Any, ClassVar, Generic, Protocol, Self, TypeVar
 
-from yagent.runtime.clock import breathe
 from yagent.records import dataclass
+from yagent.runtime.clock import breathe
 from yagent.runtime.supervise import Domain, DomainClosedError, Handle
 
 logger = logging.getLogger(__name__)
