@@ -67,8 +67,9 @@ async def test_the_cost_limit_is_passed_by_calls_in_flight_only(sessions: Sessio
     async with sessions.open(environ=priced(sessions, "openai"), max_cost=0.05) as opened:
         result = await opened.do("go")
     assert (result.stop_reason, result.exit_code) == (StopReason.COST_LIMIT, 3)
-    assert result.cost == pytest.approx(0.2, abs=0.01)  # the first two calls of the two: nobody knew then what a call costs
-    assert len(model_server.views) == 3
+    begun = len(model_server.views) - 1  # besides the Director's, which cost next to nothing
+    assert begun in (1, 2)  # the second began when nobody knew yet what the first costs, or not at all
+    assert result.cost == pytest.approx(0.1 * begun, abs=0.01)
 
 
 async def test_a_whole_tree_ends_within_the_time_of_its_task_and_the_director_reports(
