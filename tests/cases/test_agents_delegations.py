@@ -29,7 +29,7 @@ async def test_J01_a_child_whose_model_never_answers_ends_and_its_siblings_resul
             ("are Repo", "good"): good,
         }
     )
-    sessions.configure("[agent]\ndelegate_total_timeout = \"600s\"\n")
+    sessions.configure('[agent]\ndelegate_total_timeout = "600s"\n')
     async with sessions.open() as opened:
         result = await opened.do("go")
     texts = result.answer.split("\n====\n")

@@ -40,9 +40,7 @@ async def test_H01_a_broken_configuration_is_three_lines_everywhere_and_help_sti
 
 
 @pytest.mark.parametrize("home", ["/nonexistent/home", "", "relative", None])
-async def test_H06_an_odd_home_costs_persistence_and_nothing_else(
-    yagent: CommandLine, model_server: ModelServer, home: str | None
-) -> None:
+async def test_H06_an_odd_home_costs_persistence_and_nothing_else(yagent: CommandLine, model_server: ModelServer, home: str | None) -> None:
     model_server.play({"are the Director": ["ok"]})
     result = await yagent.run("-p", "go", environment={"HOME": home, "YAGENT_HOME": "/proc/nowhere"})
     assert (result.code, result.answer) == (0, "ok\n")

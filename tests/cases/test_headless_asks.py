@@ -181,7 +181,12 @@ async def test_nobody_is_asked_while_somebody_else_has_the_foreground(yagent: Co
     play_one(model_server, *TOUCH)
     async with Terminal() as terminal:
         process = await terminal.start(
-            yagent, "-p", "go", foreground=False, stdin=asyncio.subprocess.DEVNULL, stdout=asyncio.subprocess.PIPE,
+            yagent,
+            "-p",
+            "go",
+            foreground=False,
+            stdin=asyncio.subprocess.DEVNULL,
+            stdout=asyncio.subprocess.PIPE,
             stderr=asyncio.subprocess.PIPE,
         )
         assert (await ended(process)).code == 4

@@ -13,7 +13,7 @@ from tests.support.command_line import CommandLine, alive, ended, until
 from tests.support.model_server import Agent, ModelServer, Reply
 
 pytestmark = [pytest.mark.real_time, pytest.mark.slow]
-BIG = "".join(f"{number:07d} ✓ \\ \"quoted\" \x1b[31m\n" for number in range(40_000))
+BIG = "".join(f'{number:07d} ✓ \\ "quoted" \x1b[31m\n' for number in range(40_000))
 
 
 @pytest.mark.parametrize("output", ["text", "json", "stream-json"])
@@ -22,10 +22,7 @@ async def test_G04_every_byte_arrives_at_a_reader_who_comes_late(yagent: Command
     model_server.play({"Director": [Reply(text=BIG, piece=8192)]})
     result = await yagent.shell(f"yagent -p big --output {output} --quiet | (sleep 1; cat)")
     assert result.told == ""
-    if output == "text":
-        said = result.answer
-    else:
-        said = result.lines[-1]["answer"]
+    said = result.answer if output == "text" else result.lines[-1]["answer"]
     # trailing blank space around an answer is the model's, not the answer
     assert sha256(said.strip().encode()).digest() == sha256(BIG.strip().encode()).digest()
 
@@ -52,9 +49,7 @@ async def test_G05_a_reader_who_leaves_ends_the_answer_quietly(yagent: CommandLi
 
 
 @pytest.mark.parametrize("output", ["text", "stream-json"])
-async def test_G05_a_reader_who_leaves_stops_the_work_and_its_commands(
-    yagent: CommandLine, model_server: ModelServer, output: str
-) -> None:
+async def test_G05_a_reader_who_leaves_stops_the_work_and_its_commands(yagent: CommandLine, model_server: ModelServer, output: str) -> None:
     async def coding(agent: Agent) -> str:
         return await agent.call("run_bash", command="touch started; sleep 90")
 

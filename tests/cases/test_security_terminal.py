@@ -13,8 +13,20 @@ from tests.support.terminal import Terminal
 
 pytestmark = [pytest.mark.real_time, pytest.mark.slow]
 PAYLOADS = (
-    "\x1b]52;c;ZXZpbA==\x07", "\x1b]0;title\x07", "\x1b]8;;http://evil\x07text\x1b]8;;\x07", "\x1b[2J", "\x1b[10A", "\x1b[6n", "\x1bc",
-    "\x1bPpayload\x1b\\", "\u009b2J", "\u009d0;title\u009c", "over\rwritten", "\x1b[31", "\x08\x08", "\u202etxt.exe",
+    "\x1b]52;c;ZXZpbA==\x07",
+    "\x1b]0;title\x07",
+    "\x1b]8;;http://evil\x07text\x1b]8;;\x07",
+    "\x1b[2J",
+    "\x1b[10A",
+    "\x1b[6n",
+    "\x1bc",
+    "\x1bPpayload\x1b\\",
+    "\u009b2J",
+    "\u009d0;title\u009c",
+    "over\rwritten",
+    "\x1b[31",
+    "\x08\x08",
+    "\u202etxt.exe",
 )
 EVIL = "".join(PAYLOADS) + "\x1b"
 # what the live tree itself may send: cursor hidden and shown, up by lines, erase a line, colours

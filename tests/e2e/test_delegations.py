@@ -56,7 +56,7 @@ async def test_waiting_for_the_user_never_counts_against_the_idle_limit(
         return hand_over(await agent.call("run_bash", command="touch made"))
 
     model_server.play({"are the Director": delegating("delegate_coding", "make it"), "are Coding": coding})
-    sessions.configure("[agent]\ndelegate_idle_timeout = \"5s\"\ndelegate_total_timeout = \"30s\"\n")
+    sessions.configure('[agent]\ndelegate_idle_timeout = "5s"\ndelegate_total_timeout = "30s"\n')
 
     async def after_an_hour(needed: UserHelpNeeded) -> Answer:
         await clock.sleep(3600)

@@ -223,8 +223,10 @@ ROWS: dict[str, Row] = {
     "llm.step_retries": Row(requests, "[llm]\nstep_retries = 0", roles=trouble(*[status(500)] * 30)),
     "llm.max_in_flight_requests": Row(peak, "[llm]\nmax_in_flight_requests = 1", roles=TWO_SLOW),
     "shell.pass_env": Row(
-        lambda seen: "tok-123" in seen.result.answer, '[shell]\npass_env = ["DEPLOY_TOKEN"]',
-        without='[permissions]\nallow = ["shell(printenv *)"]', roles=working(shows_token),
+        lambda seen: "tok-123" in seen.result.answer,
+        '[shell]\npass_env = ["DEPLOY_TOKEN"]',
+        without='[permissions]\nallow = ["shell(printenv *)"]',
+        roles=working(shows_token),
     ),
     "permissions.allow": Row(exit_code, '[permissions]\nallow = ["edit(made)"]', roles=working(writes)),
     "permissions.ask": Row(exit_code, '[permissions]\nask = ["read(notes.txt)"]', roles=READS),

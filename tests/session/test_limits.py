@@ -36,7 +36,7 @@ def priced(sessions: Sessions, api_format: str, more: str = "") -> dict[str, str
 async def _reading(agent: Agent) -> Reply:
     """Reads on and on until it is told to hand over."""
     number = 0
-    while not agent.view.user_text.startswith(("What this task may cost", "Your time is over")):
+    while "What this task may cost" not in agent.view.user_text:
         number += 1
         await agent.reply(Reply(calls=(Call("read_file", {"path": "notes.txt", "start_line": number}),), usage=DIME))
     return Reply(calls=hand_over(f"Read {number} times.", status="partial").calls, usage=DIME)

@@ -265,9 +265,15 @@ async def test_a_shutdown_ends_a_running_task(sessions: Sessions, model_server: 
     assert result.stop_reason is StopReason.CANCELLED
 
 
-@pytest.mark.parametrize(("tool", "arguments"), [
-    ("micro_agent", {"task": "t"}), ("thinking", {"thought": "t"}), ("deepthinking", {"question": "q"}), ("design", {"requirement": "r"}),
-])
+@pytest.mark.parametrize(
+    ("tool", "arguments"),
+    [
+        ("micro_agent", {"task": "t"}),
+        ("thinking", {"thought": "t"}),
+        ("deepthinking", {"question": "q"}),
+        ("design", {"requirement": "r"}),
+    ],
+)
 async def test_each_cognition_tool_can_have_a_model_of_its_own(
     sessions: Sessions, model_server: ModelServer, tool: str, arguments: dict[str, str]
 ) -> None:
@@ -279,9 +285,7 @@ async def test_each_cognition_tool_can_have_a_model_of_its_own(
         await agent.calls(Call("load_tool", {"names": [tool]}))
         return hand_over(await agent.call(tool, **arguments))
 
-    model_server.play(
-        {"are the Director": delegating("delegate_coding", "think"), "are Coding": coding, "no files": ["a thought"]}
-    )
+    model_server.play({"are the Director": delegating("delegate_coding", "think"), "are Coding": coding, "no files": ["a thought"]})
     async with sessions.open(environ={"HOME": str(sessions.home), "PATH": os.environ["PATH"]}) as opened:
         assert "a thought" in (await opened.do("go")).answer
     asked = {view.body["model"] for view in model_server.views if not view.tools}

@@ -162,10 +162,20 @@ async def test_yolo_is_refused_where_everything_would_be_inside(
     assert not model_server.exchanges
 
 
-@pytest.mark.parametrize("arguments", [
-    ("-d", "parser"), ("-d", "coding,parser"), ("--output", "xml"), ("--max-steps", "0"), ("--max-cost", "much"), ("--timeout", "soon"),
-    ("--provider", "nobody"), ("--allow", "nonsense("), ("-c", "/nonexistent.toml"),
-])
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("-d", "parser"),
+        ("-d", "coding,parser"),
+        ("--output", "xml"),
+        ("--max-steps", "0"),
+        ("--max-cost", "much"),
+        ("--timeout", "soon"),
+        ("--provider", "nobody"),
+        ("--allow", "nonsense("),
+        ("-c", "/nonexistent.toml"),
+    ],
+)
 async def test_exit_code_2_wrong_usage(yagent: CommandLine, model_server: ModelServer, arguments: tuple[str, ...]) -> None:
     result = await yagent.run("-p", "go", *arguments)
     assert (result.code, result.out) == (2, b"")
