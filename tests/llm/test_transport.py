@@ -316,3 +316,10 @@ def test_every_error_of_the_library_has_a_meaning(kind: type[Exception]) -> None
     meaning = translate(error, Place("http://model.test"))
     permanent = (httpx2.InvalidURL, httpx2.UnsupportedProtocol, httpx2.LocalProtocolError)
     assert isinstance(meaning, ModelConfigurationError if issubclass(kind, permanent) else TransientModelError)
+
+
+@pytest.mark.parametrize("handled", [ModelGaveUp("the cost limit"), KeyError("a key"), RuntimeError("our own trouble"), IndexError("pop")])
+def test_what_was_being_handled_when_the_line_broke_is_no_cause_of_it(handled: Exception) -> None:
+    error = httpx2.ReadError("")
+    error.__context__ = handled  # the last words of a run are asked for while its end is handled
+    assert str(translate(error, Place("http://model.test"))) == "The connection was lost to http://model.test."

@@ -7,10 +7,12 @@ from typing import NamedTuple
 
 import httpx2
 
+from yagent.errors import YagentError
 from yagent.llm.engine import ModelConfigurationError, ModelError, TransientModelError
 
 # OSError and ssl.SSLError escape the library where it has no name for them.
 TRANSPORT_ERRORS = (httpx2.HTTPError, httpx2.InvalidURL, httpx2.StreamError, httpx2.CookieConflict, OSError, ImportError)
+_LIBRARIES = {"httpx2", "httpcore2", "h11", "anyio", "socksio", "zlib"}  # who speaks of the way
 
 
 class Place(NamedTuple):
@@ -67,11 +69,12 @@ def _why(error: BaseException) -> str:
 
 
 def _words(error: BaseException) -> str:
+    """What an error says about the way; "" for what is only a library's bookkeeping or was being handled when the way broke."""
     if isinstance(error, ConnectionError) and error.errno:
         return os.strerror(error.errno)
-    if isinstance(error, LookupError):
-        return ""  # how a library came to notice, no cause of its own
-    return (error.strerror or "") if isinstance(error, OSError) else str(error)
+    if isinstance(error, OSError):
+        return error.strerror or ""
+    return str(error) if type(error).__module__.partition(".")[0] in _LIBRARIES else ""
 
 
 def _untrusted(error: BaseException, place: Place) -> ModelConfigurationError:
@@ -95,8 +98,8 @@ def _chain(error: BaseException | None) -> Iterator[BaseException]:
     pending = [error]
     while pending:
         current = pending.pop(0)
-        if current is None or id(current) in seen:
-            continue
+        if current is None or id(current) in seen or isinstance(current, YagentError):
+            continue  # one of ours was being handled when the way broke; it led to nothing here
         seen.add(id(current))
         yield current
         inner = current.exceptions if isinstance(current, BaseExceptionGroup) else current.args
