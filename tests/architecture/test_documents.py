@@ -16,7 +16,10 @@ NOT_YET_PUBLISHED = {
     "context_emergency_compressed": "compression",
     "context_ultimate_compressed": "compression",
 }
-PAGES = "architecture configuration tools rollout-and-resume protocol security performance dependencies troubleshooting glossary cases headless robustness"
+PAGES = (
+    "architecture configuration tools rollout-and-resume protocol security performance"
+    " dependencies troubleshooting glossary cases headless robustness"
+)
 TEST_NAME = re.compile(r"\btest_\w+")
 VARIABLE = re.compile(r"\{\{\s*(\w+)\s*\}\}")
 LINK = re.compile(r"\]\(([^)#:\s]+)(?:#[^)]*)?\)")
