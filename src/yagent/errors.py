@@ -49,6 +49,8 @@ YagentError
   RuleError
   GrantsFileError
   OutputClosed
+  OutputFailed
+    OutputMissing
   RolloutError
   TaskRefused
   RequestError

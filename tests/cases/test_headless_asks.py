@@ -240,3 +240,49 @@ async def test_two_agents_ask_one_after_the_other(yagent: CommandLine, model_ser
         terminal.type("n\r")
         result = await waiting
     assert (result.out.count(b"first line"), result.out.count(b"declined")) == (1, 1)
+
+
+async def test_a_terminal_keeps_what_a_pipe_would_have_and_the_answered_question(yagent: CommandLine, model_server: ModelServer) -> None:
+    play_one(model_server, *TOUCH)
+    async with Terminal() as terminal:
+        await answering(terminal, yagent, "y\r")
+        seen = terminal.seen
+    _, _, after = seen.partition(b"say why: ")
+    assert "✓ run_bash touch made (exit 0)".encode() in seen
+    assert "coding#1 ✓ ok".encode() in seen
+    drawn = after.partition(b"Director")[0]
+    assert b"\x1b[1A" not in drawn, "a new drawing never goes over a question"
+    assert b"session " in seen.rstrip().splitlines()[-1]
+
+
+async def test_a_wrong_answer_is_told_what_is_valid(yagent: CommandLine, model_server: ModelServer) -> None:
+    play_one(model_server, *TOUCH)
+    async with Terminal() as terminal:
+        await answering(terminal, yagent, "s\ry\r")
+        assert b"s is no answer here. Type 1, 2, 3 or n: " in terminal.seen
+
+
+async def test_the_change_that_is_shown_is_the_change_that_is_made(yagent: CommandLine, model_server: ModelServer) -> None:
+    async def coding(agent: Agent) -> Reply:
+        await agent.call("read_file", path="notes.txt")
+        return hand_over(
+            await agent.call("search_replace_in_file", path="notes.txt", edits=[{"search": "second", "replace": "2nd\u202e"}])
+        )
+
+    async def director(agent: Agent) -> str:
+        return await agent.call("delegate_coding", task="do it")
+
+    model_server.play({"are the Director": director, "are Coding": coding})
+    notes = yagent.workspace / "notes.txt"
+    async with Terminal() as terminal:
+        process = await terminal.start(yagent, "-p", "go", stdout=asyncio.subprocess.PIPE)
+        waiting = asyncio.ensure_future(ended(process))
+        await terminal.see("say why: ")
+        assert rb"+2nd\u{202e} line" in terminal.seen
+        assert "hidden or misleading" in terminal.seen.decode()
+        before = notes.read_bytes()
+        notes.write_bytes(b"new\n" + before)
+        terminal.type("1\r")
+        result = await waiting
+    assert b"has changed since you last read it" in result.out
+    assert notes.read_bytes() == b"new\n" + before, "what was allowed was another change"

@@ -6,6 +6,7 @@ import asyncio
 import json
 import os
 from hashlib import sha256
+from pathlib import Path
 
 import pytest
 
@@ -73,6 +74,48 @@ async def test_G05_help_and_lists_end_quietly_too(yagent: CommandLine, model_ser
     result = await yagent.shell(f"{line}; echo ${{PIPESTATUS[0]}}")
     assert result.told == ""
     assert int(result.answer.splitlines()[-1]) in (0, 141)
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full")
+@pytest.mark.parametrize("output", ["text", "json"])
+async def test_an_answer_that_a_full_disk_refuses_is_an_error_and_is_kept(
+    yagent: CommandLine, model_server: ModelServer, output: str
+) -> None:
+    model_server.play({"Director": ["ok"]})
+    result = await yagent.shell(f"yagent -p x --quiet --output {output} > /dev/full")
+    session = yagent.records()[0][0]["payload"]["session"]
+    assert result.code == 1
+    assert result.told == (
+        f"yagent: The answer could not be written: No space left on device. It is kept in the record: yagent sessions show {session}\n"
+    )
+    assert "ok" in (await yagent.run("sessions", "show", session)).answer
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full")
+async def test_a_stream_that_a_full_disk_refuses_ends_the_run(yagent: CommandLine, model_server: ModelServer) -> None:
+    model_server.play({"Director": ["ok"]})
+    result = await yagent.shell("yagent -p x --quiet --output stream-json > /dev/full")
+    assert result.code == 1
+    assert result.told.startswith("yagent: The answer could not be written: No space left on device.")
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full")
+@pytest.mark.parametrize("line", ["yagent --help", "yagent --version", "yagent sessions list"])
+async def test_help_and_lists_that_a_full_disk_refuses_are_an_error(yagent: CommandLine, model_server: ModelServer, line: str) -> None:
+    model_server.play({"Director": ["ok"]})
+    await yagent.run("-p", "x")
+    result = await yagent.shell(f"{line} > /dev/full")
+    assert result.code == 1
+    assert "No space left on device" in result.told
+    assert "Traceback" not in result.told
+
+
+async def test_an_answer_without_a_standard_output_is_not_delivered(yagent: CommandLine, model_server: ModelServer) -> None:
+    model_server.play({"Director": ["ok"]})
+    result = await yagent.shell("yagent -p x >&-")
+    assert result.code == 141
+    assert "standard output is closed" in result.told
+    assert (await yagent.shell("yagent --help >&-")).told == ""
 
 
 async def test_G05_a_closed_standard_error_is_nobodys_loss(yagent: CommandLine, model_server: ModelServer) -> None:

@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from yagent.llm.dialects.failure import DETAIL_LIMIT, classify, stream_failure
+from yagent.llm.dialects.failure import DETAIL_LIMIT, classify, failure, stream_failure
 from yagent.llm.dialects.port import RejectedRequest
 from yagent.llm.engine import ContextTooLong, ModelConfigurationError, ModelError, ModelGaveUp, RateLimited, TransientModelError
 
@@ -85,3 +85,8 @@ def test_the_refused_parameter_is_found_where_each_server_names_it() -> None:
     error = classify(400, {}, _error("bad", param="reasoning.effort", code="unsupported_value"), 0.0)
     assert isinstance(error, RejectedRequest)
     assert (error.rejection.parameter, error.rejection.code) == ("reasoning.effort", "unsupported_value")
+
+
+@pytest.mark.parametrize(("words", "end"), [("nope", "nope. Check"), ("Nope.", "Nope. Check"), ("", "401. Check")])
+def test_the_providers_words_end_as_a_sentence_before_ours_begin(words: str, end: str) -> None:
+    assert end in str(failure({"error": {"message": words}}, status=401, retry_after=None))

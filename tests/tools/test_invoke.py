@@ -185,6 +185,20 @@ async def test_where_nobody_can_answer_the_account_says_what_would_allow_the_cal
     assert [denied.advice for denied in desk.denials] == [advice.format(workspace=workspace, outside=workspace.parent)]
 
 
+@pytest.mark.parametrize(
+    ("answer", "summary"),
+    [
+        (NO, "denied: by you"),
+        (Answer(granted=False, text="use b.txt"), "denied: by you: use b.txt"),
+        (NOBODY, "denied: nobody could be asked. changing a.txt."),
+    ],
+)
+async def test_the_summary_of_a_refused_call_begins_with_the_reason(desk: Desk, answer: Answer, summary: str) -> None:
+    Probe(desk)
+    desk.person.answers = [answer]
+    assert (await desk.make("probe")).summary == summary
+
+
 async def test_the_ask_shows_exactly_what_would_be_done_and_who_wants_it(desk: Desk) -> None:
     Probe(desk)
     desk.person.answers = [YES]

@@ -18,11 +18,12 @@ from yagent.workspace.guard import fingerprint
 @dataclass(frozen=True, slots=True)
 class Refused:
     """A call that may not be made: the text for the model, what would have been done, and who refused (`user`, `nobody`, `rules`, …).
-    `advice` tells the user what would allow it in a run like this one."""
+    `reason` says why in a few words, `advice` what would allow it in a run like this one: both for people."""
 
     text: str
     subject: str
     answered_by: str
+    reason: str
     advice: str = ""
 
 
@@ -52,7 +53,7 @@ class Approval:
             return None
         if verdict.decision is Decision.DENY:
             text = f"{self._spec.name} was refused by the rules: {verdict.explanation()} Nothing was executed. Do not try to get around it."
-            return Refused(text, verdict.subject, "rules")
+            return Refused(text, verdict.subject, "rules", verdict.explanation())
         await self._spec.precheck(self._parameters, self._call)
         self._seen = await in_thread(fingerprint, verdict.touches)
         refused = await self._ask(verdict)
@@ -89,7 +90,8 @@ class Approval:
         )
         if not answer.granted:
             advice = _advice(verdict, self._call.scope.permissions.mode) if answer.answered_by == "nobody" else ""
-            return Refused(_declined(self._spec.name, verdict, answer), verdict.subject, answer.answered_by, advice)
+            said = _declined(self._spec.name, verdict, answer)
+            return Refused(said, verdict.subject, answer.answered_by, _why(verdict, answer), advice)
         if answer.offer is not None and answer.offer in verdict.offers:
             warning = await self._call.scope.grants.add(answer.offer)
             if warning:
@@ -109,6 +111,16 @@ def _declined(name: str, verdict: Verdict, answer: Answer) -> str:
     reasons = f" Why it was asked: {verdict.explanation()}" if verdict.reasons else ""
     advice = "Do not try variants of it: do it another way with the tools you have, or hand over what is missing."
     return f"{said}{reasons}\nNothing was executed. {advice}"
+
+
+def _why(verdict: Verdict, answer: Answer) -> str:
+    """Why a call was denied, for a progress line that names the call itself."""
+    match answer.answered_by:
+        case "nobody":
+            return f"nobody could be asked. {verdict.explanation()}".strip()
+        case "cancelled":
+            return "stopped before it was answered"
+    return f"by you: {answer.text}" if answer.text.strip() else "by you"
 
 
 def _advice(verdict: Verdict, mode: Mode) -> str:

@@ -121,7 +121,7 @@ class Invoker:
     def _refusal(self, spec: AnySpec, refused: Refused, scope: Scope) -> Output:
         """Keep account of a refusal and tell the model."""
         self._denied(DeniedAccount(scope.agent.label, spec.name, refused.subject, refused.answered_by, refused.advice))
-        return Output(refused.text, is_error=True, summary="denied")
+        return Output(refused.text, is_error=True, summary=f"denied: {refused.reason}")
 
 
 def _decoded(text: str) -> Mapping[str, Any] | None:

@@ -125,5 +125,5 @@ class Verdict:
         return self.decision is Decision.ALLOW
 
     def explanation(self) -> str:
-        """Return the reasons as text, one sentence per line."""
-        return "\n".join(reason.text for reason in self.reasons)
+        """Return the reasons as one sentence, "" when there are none."""
+        return f"{'; '.join(reason.text.rstrip('.') for reason in self.reasons)}." if self.reasons else ""

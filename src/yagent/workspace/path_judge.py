@@ -26,6 +26,9 @@ LIBRARIES_BELOW_HOME = (".cargo/registry", ".rustup/toolchains", "go/pkg/mod", "
 WHOLE_WORKSPACE = "edit(**)"
 """The rule behind "edits inside the workspace"; it never covers protected or self-executing files."""
 
+_PLAIN = re.compile(r"[\w.][\w./+@-]*")
+"""A relative path that is its own glob."""
+
 
 @dataclass(frozen=True, slots=True)
 class PathJudge:
@@ -144,6 +147,10 @@ class PathJudge:
         return any(_is_below(location.resolved, root) for root in self.free_roots)
 
     def _rule_for(self, location: Location) -> str:
+        """The rule for this file alone; relative globs start at the workspace, so a plain name inside it is enough."""
+        workspace = self.guard.resolve(self.guard.root)
+        if _is_below(location.resolved, workspace) and _PLAIN.fullmatch(name := str(location.resolved.relative_to(workspace))):
+            return f"edit({name})"
         return f"edit({escape_glob(location.resolved)})"
 
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from yagent.apps.cli.outcome import account, as_text
-from yagent.protocol.result import DeniedAccount, TaskResult
+from yagent.apps.cli.outcome import account, as_text, summary
+from yagent.protocol.messages import Usage
+from yagent.protocol.result import DelegationAccount, DeniedAccount, FileChange, TaskResult
 from yagent.protocol.stop import StopReason
 
 
@@ -41,3 +42,16 @@ def test_an_early_end_is_said() -> None:
 
 def test_an_answer_ends_with_a_line_end_and_no_answer_is_nothing() -> None:
     assert [as_text(result(answer=text)) for text in ("a", "a\n", "")] == ["a\n", "a\n", ""]
+
+
+def test_the_run_is_summed_up_in_one_line() -> None:
+    files = tuple(FileChange(f"{name}.py", "modified") for name in "abcd")
+    done = DelegationAccount("c1", "coding", "t", "ok", StopReason.AGENT_EXIT, 3)
+    whole = result(files_changed=files, delegations=(done, done), usage=Usage(total_input=11_000, output=1400), cost=0.031)
+    said = summary(whole, 34.2)
+    assert said == "session s · 4 files changed (a.py, b.py, c.py, …) · 2 delegations · 12k tokens, $0.03 · 34 s"
+
+
+def test_what_is_unknown_or_nothing_is_left_out_of_the_summary() -> None:
+    assert summary(result(), 125.0) == "session s · 2 min 5 s"
+    assert summary(result(usage=Usage(total_input=1200), cost=0.001), 0.2) == "session s · 1.2k tokens, under $0.01 · 0 s"

@@ -75,7 +75,7 @@ async def test_a_search_is_narrowed_by_path_or_glob(coding: Desk, project: Path,
 async def test_lines_around_a_match_are_marked_otherwise(coding: Desk, project: Path) -> None:
     output = await coding.make("search_by_regex", pattern="print", path="src", context_lines=1)
     assert output.text.splitlines()[:2] == ["src/pkg/two.py-1-VALUE = 2", "src/pkg/two.py:2:print(VALUE)"]
-    assert output.summary == "1 matches"
+    assert output.summary == "1 match"
 
 
 async def test_plain_text_needs_no_escapes(coding: Desk, project: Path) -> None:

@@ -16,6 +16,7 @@ import typer
 
 from yagent.apps.cli.one_shot import OneShot, run_one_shot
 from yagent.apps.cli.progress import write_to_standard_error
+from yagent.protocol.stop import INTERRUPTED, PIPE_CLOSED, TERMINATED
 from yagent.records import dataclass
 from yagent.runtime.clock import SystemClock
 from yagent.session.build import open_session
@@ -44,6 +45,7 @@ def command(context: typer.Context, options: DemoOptions) -> None:
             write_to_standard_error(f"The repository is kept in {place / 'cart'}.")
         else:
             shutil.rmtree(place, ignore_errors=True)
+            write_to_standard_error("The repository is removed again; yagent demo --keep keeps it.")
     raise SystemExit(code)
 
 
@@ -59,7 +61,11 @@ async def _play(workspace: Path, *, fast: bool) -> int:
     environ = {**os.environ, "PATH": os.pathsep.join((python, os.environ.get("PATH", os.defpath)))}
     request = SessionRequest(workspace=workspace, environ=environ, flags=RunFlags(mode="yolo"))
     async with open_session(request, clock, source=demonstration) as session:
-        code = await run_one_shot(session, OneShot(prompt=demonstration.prompt))
+        code = await run_one_shot(session, OneShot(prompt=demonstration.prompt), clock)
+        record = session.snapshot().session
+    if code in (INTERRUPTED, TERMINATED, PIPE_CLOSED):  # what was stopped differs from what was recorded, as it should
+        return code
+    write_to_standard_error(f"What every agent said and did: yagent sessions show {record}")
     for divergence in demonstration.divergences:
         write_to_standard_error(f"! The replay left its recording: {divergence}")
     return code or (1 if demonstration.divergences else 0)

@@ -7,15 +7,13 @@ from rich.live import Live
 from rich.text import Text
 from rich.tree import Tree
 
-from yagent.apps.cli.progress import describe, one_line, subject_of
+from yagent.apps.cli.progress import Lines, one_line, subject_of
 from yagent.protocol.events import (
     DelegationEnded,
     DelegationStarted,
     Event,
-    LlmCallEnd,
     LlmCallStart,
     ThinklinkEntry,
-    ToolCallResult,
     ToolCallStart,
     UserHelpNeeded,
     UserHelpResponse,
@@ -34,14 +32,14 @@ class _Agent:
 
 
 class LiveProgress:
-    """Draws the tree in place; lines worth keeping (warnings, retries) scroll above it. Asks take the terminal for themselves meanwhile."""
+    """Draws the tree in place; above it scroll the lines that a pipe would get. Asks take the terminal for themselves meanwhile."""
 
     def __init__(self) -> None:
         self._console = Console(stderr=True, highlight=False, markup=False, emoji=False)
         self._director = _Agent("Director")
         self._agents: dict[str, _Agent] = {"": self._director}
-        self._calls: dict[str, str] = {}
-        self._live = Live(console=self._console, refresh_per_second=FRAMES_PER_SECOND, transient=True, get_renderable=self._tree)
+        self._lines = Lines()
+        self._live: Live | None = None
         self._asks: set[str] = set()
         self._held: list[str] = []  # lines that wait for the end of a question
 
@@ -50,18 +48,32 @@ class LiveProgress:
         match event.payload:
             case UserHelpNeeded():
                 self._asks.add(event.payload.request_id)
-                self._live.stop()
+                self._stop()
             case UserHelpResponse():
                 self._asks.discard(event.payload.request_id)
         self._change(event)
+        line = self._lines.of(event)
+        if line:
+            self._held.append(line)
         if not self._asks:
-            self._live.start()
+            self._start()
             self._release()
 
     def close(self) -> None:
         """Leave the terminal as it was, with every line that was held back."""
-        self._live.stop()
+        self._stop()
         self._release()
+
+    def _start(self) -> None:
+        """Draw from here on. A drawing that was stopped is never taken up again: it would go over what was written since."""
+        if self._live is None:
+            self._live = Live(console=self._console, refresh_per_second=FRAMES_PER_SECOND, transient=True, get_renderable=self._tree)
+            self._live.start()
+
+    def _stop(self) -> None:
+        live, self._live = self._live, None
+        if live is not None:
+            live.stop()
 
     def _release(self) -> None:
         lines, self._held = self._held, []
@@ -82,16 +94,10 @@ class LiveProgress:
             case LlmCallStart():
                 agent.step = payload.call_no
                 agent.doing = agent.doing or "thinks"
-            case LlmCallEnd() | ToolCallResult():
-                self._calls.pop(getattr(payload, "call_id", ""), None)
             case ToolCallStart():
                 agent.doing = subject_of(payload)
             case ThinklinkEntry():
                 agent.doing = one_line(payload.step or payload.goal or agent.doing)
-            case _:
-                line = describe(event, self._calls)
-                if line:
-                    self._held.append(line)
 
     def _tree(self) -> Tree:
         tree = Tree(_label(self._director))

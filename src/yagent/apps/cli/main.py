@@ -29,14 +29,28 @@ def main(arguments: Sequence[str] | None = None) -> NoReturn:
         code = failure.exit_code
     except KeyboardInterrupt:
         code = INTERRUPTED
-    flush_standard_streams()
+    except OSError:
+        if not _told_unwritten():
+            raise
+        code = FAILED
+    if _told_unwritten():
+        code = code or FAILED
     sys.exit(code)
+
+
+def _told_unwritten() -> bool:
+    """Write out what is held back; whether it could not be written, which then was told."""
+    why = flush_standard_streams()
+    if why:
+        write_to_standard_error(f"yagent: The output could not be written: {why}.")
+    return bool(why)
 
 
 def _run(arguments: Sequence[str]) -> int:
     """Parse and call; the exit code. Whose reader left while help was printed ended quietly, whatever the parser makes of it."""
     try:
-        get_command(application())(normalised(arguments))  # the application itself would put its own hook for crashes over ours
+        # the application itself would put its own hook for crashes over ours
+        get_command(application())(normalised(arguments), prog_name="yagent")
     except SystemExit as end:
         code = end.code if isinstance(end.code, int) else SUCCESS if end.code is None else FAILED
         return PIPE_CLOSED if code == FAILED and reader_has_left() else code

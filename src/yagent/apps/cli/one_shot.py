@@ -9,8 +9,9 @@ from typing import Literal, Protocol, TypeAlias
 
 from yagent.apps.cli import outcome
 from yagent.apps.cli.progress import PlainProgress, write_to_standard_error
-from yagent.apps.cli.standard_output import OutputClosed, StandardOutput
+from yagent.apps.cli.standard_output import OutputClosed, OutputFailed, StandardOutput
 from yagent.apps.cli.terminal_asks import TerminalAsks
+from yagent.errors import YagentError
 from yagent.protocol.asks import Ask
 from yagent.protocol.client import Client
 from yagent.protocol.event_json import to_json_line
@@ -20,6 +21,7 @@ from yagent.protocol.ops import AnswerAsk, Shutdown, StartTask, StopTask
 from yagent.protocol.result import TaskResult
 from yagent.protocol.stop import INTERRUPTED, PIPE_CLOSED, TERMINATED
 from yagent.records import dataclass
+from yagent.runtime.clock import Clock
 from yagent.runtime.supervise import Domain, Handle
 
 OutputFormat: TypeAlias = Literal["text", "json", "stream-json"]
@@ -48,9 +50,9 @@ class Progress(Protocol):
         ...
 
 
-async def run_one_shot(client: Client, run: OneShot) -> int:
+async def run_one_shot(client: Client, run: OneShot, clock: Clock) -> int:
     """Carry out the run and return the exit code of the process."""
-    out = StandardOutput()
+    out, began = StandardOutput(), clock.now()
     async with AsyncExitStack() as stack:
         domain = await stack.enter_async_context(Domain("one-shot"))
         faces = _Faces(client, run, out, domain)
@@ -65,7 +67,10 @@ async def run_one_shot(client: Client, run: OneShot) -> int:
         faces.close()
         if result is None:
             raise AssertionError("a task that was started has a result")
-        return await _deliver(run, out, result, interruption)
+        code = await _deliver(run, out, result, interruption)
+        if not run.quiet and code != PIPE_CLOSED:
+            write_to_standard_error(outcome.summary(result, clock.now() - began))
+        return code
 
 
 async def _stop(client: Client) -> None:
@@ -81,6 +86,10 @@ async def _deliver(run: OneShot, out: StandardOutput, result: TaskResult, interr
         await out.write(writers[run.output](result))
     except OutputClosed:
         return PIPE_CLOSED
+    except OutputFailed as failure:
+        kept = f" It is kept in the record: yagent sessions show {result.session}" if result.answer else ""
+        write_to_standard_error(f"yagent: {failure}{kept}")
+        return failure.exit_code
     for line in outcome.account(result, quiet=run.quiet):
         write_to_standard_error(line)
     return result.exit_code if interruption.exit_code is None else interruption.exit_code
@@ -99,10 +108,10 @@ class _Interruption:
         for number, code in ((signal.SIGINT, INTERRUPTED), (signal.SIGTERM, TERMINATED), (signal.SIGHUP, TERMINATED)):
             loop.add_signal_handler(number, self._arrived, code)
 
-    def output_closed(self) -> None:
-        """The reader of our output went away: nobody wants what we do."""
+    def output_closed(self, failure: YagentError | None = None) -> None:
+        """The reader of our output went away, or it cannot be written: nobody gets what we do."""
         if self.exit_code is None:
-            self.exit_code = PIPE_CLOSED
+            self.exit_code = PIPE_CLOSED if failure is None else failure.exit_code
             self._stop()
 
     def _arrived(self, code: int) -> None:
@@ -125,7 +134,7 @@ class _Faces:
         self._asks = None if run.terminal is None else TerminalAsks(run.terminal)
         self._asking: dict[str, Handle[None]] = {}
 
-    async def watch(self, events: AsyncIterator[Event], output_closed: Callable[[], None]) -> None:
+    async def watch(self, events: AsyncIterator[Event], output_closed: Callable[[YagentError], None]) -> None:
         """Draw and write events until the stream ends."""
         async for event in events:
             self._show(event)
@@ -133,8 +142,8 @@ class _Faces:
             if self._run.output == "stream-json":
                 try:
                     await self._out.write(f"{to_json_line(event)}\n")
-                except OutputClosed:
-                    output_closed()
+                except (OutputClosed, OutputFailed) as failure:
+                    output_closed(failure)
                     return
 
     def close(self) -> None:

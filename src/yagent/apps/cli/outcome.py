@@ -10,6 +10,7 @@ from yagent.protocol.result import DeniedAccount, TaskResult
 from yagent.protocol.stop import StopReason
 from yagent.protocol.visible import visible
 
+NAMED_FILES, NAME_WIDTH = 3, 60
 FIELDS = (
     "answer",
     "status",
@@ -68,6 +69,43 @@ def account(result: TaskResult, *, quiet: bool = False) -> list[str]:
     denials = Counter(_denial(denied) for denied in result.denied)
     lines += [f"yagent: denied{f' {times} times' if times > 1 else ''}: {denial}" for denial, times in denials.items()]
     return [visible(line) for line in lines]
+
+
+def summary(result: TaskResult, seconds: float) -> str:
+    """The run in one line for people; what is unknown or nothing is left out."""
+    parts = [f"session {result.session}", _changes(result), _counted(len(result.delegations), "delegation"), _spent(result)]
+    return " · ".join([*filter(None, parts), _duration(seconds)])
+
+
+def _changes(result: TaskResult) -> str:
+    names = [one_line(change.path, NAME_WIDTH) for change in result.files_changed[:NAMED_FILES]]
+    more = ", …" if len(result.files_changed) > NAMED_FILES else ""
+    return f"{_counted(len(result.files_changed), 'file')} changed ({', '.join(names)}{more})" if names else ""
+
+
+def _counted(number: int, noun: str) -> str:
+    return f"{number} {noun}{'' if number == 1 else 's'}" if number else ""
+
+
+def _spent(result: TaskResult) -> str:
+    """Tokens both ways, and the money."""
+    usage = result.usage
+    known = [] if usage is None else [count for count in (usage.total_input, usage.output) if count is not None]
+    tokens = f"{_rounded(sum(known))} tokens" if known else ""
+    cost = "" if result.cost is None else f"${result.cost:.2f}" if result.cost >= 0.01 or not result.cost else "under $0.01"
+    return ", ".join(filter(None, (tokens, cost)))
+
+
+def _rounded(count: int) -> str:
+    for unit, factor in (("M", 1_000_000), ("k", 1000)):
+        if count >= factor:
+            return f"{count / factor:.0f}{unit}" if count >= 10 * factor else f"{count / factor:.1f}{unit}"
+    return str(count)
+
+
+def _duration(seconds: float) -> str:
+    minutes, rest = divmod(round(seconds), 60)
+    return f"{minutes} min {rest} s" if minutes else f"{rest} s"
 
 
 def _denial(denied: DeniedAccount) -> str:

@@ -14,7 +14,6 @@ from yagent.protocol.events import (
     ThinklinkEntry,
     ToolCallResult,
     ToolCallStart,
-    UserHelpResponse,
     WarningIssued,
 )
 from yagent.protocol.visible import visible
@@ -64,23 +63,34 @@ class Agents:
         return self._places.get(delegation or "", Place())
 
 
+class Lines:
+    """Turns the events of a task into the lines that people read of it, each indented below whoever asked for the work."""
+
+    def __init__(self) -> None:
+        self._agents = Agents()
+        self._calls: dict[str, str] = {}
+
+    def of(self, event: Event) -> str:
+        """The line of one event, "" for those that need none."""
+        if isinstance(event.payload, DelegationStarted):
+            self._agents.started(event.payload)
+        line = describe(event, self._calls)
+        place = self._agents.of(event.delegation_id)
+        return f"{'  ' * place.depth}{place.label}{' ' if place.label else ''}{line}" if line else ""
+
+
 class PlainProgress:
     """Lines for a pipe or a log."""
 
     def __init__(self, write: Write = write_to_standard_error) -> None:
         self._write = write
-        self._agents = Agents()
-        self._calls: dict[str, str] = {}
+        self._lines = Lines()
 
     def show(self, event: Event) -> None:
         """Draw one event."""
-        payload = event.payload
-        if isinstance(payload, DelegationStarted):
-            self._agents.started(payload)
-        line = describe(event, self._calls)
+        line = self._lines.of(event)
         if line:
-            place = self._agents.of(event.delegation_id)
-            self._write(f"{'  ' * place.depth}{place.label}{' ' if place.label else ''}{line}")
+            self._write(line)
 
     def close(self) -> None:
         """Nothing is held back."""
@@ -104,9 +114,7 @@ def describe(event: Event, calls: dict[str, str]) -> str:
         case ThinklinkEntry(kind="thought"):
             return f"… {one_line(payload.step or payload.goal or '')}"
         case LlmRetry():
-            return f"! {one_line(payload.reason)}; next try in {payload.delay_seconds:.0f} s"
-        case UserHelpResponse(answered_by="nobody"):
-            return "! an approval was denied: nobody could give it"
+            return f"! {one_line(payload.reason).rstrip('.')}; next try in {payload.delay_seconds:.0f} s"
         case ContextLoaded():
             return f"· read {', '.join(payload.files)}"
         case WarningIssued():
@@ -119,6 +127,8 @@ def _result(payload: ToolCallResult, subject: str) -> str:
     """Delegations have lines of their own."""
     if payload.name.startswith("delegate_"):
         return ""
+    if payload.summary.startswith("denied: "):
+        return f"✗ {subject}: {one_line(payload.summary, 200)}"
     summary = f" ({one_line(payload.summary, 40)})" if payload.summary else ""
     failed = payload.summary.startswith("exit ") and payload.summary != "exit 0"
     return f"{'✗' if failed else '✓'} {subject}{summary}" if payload.ok else f"✗ {subject}: {one_line(payload.text, 100)}"

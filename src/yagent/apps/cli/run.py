@@ -70,9 +70,10 @@ async def _run(prompt: str, options: RunOptions, terminal: int | None) -> int:
         flags=_flags(options),
         can_ask=terminal is not None,
     )
-    async with open_session(request, SystemClock()) as session:
+    clock = SystemClock()
+    async with open_session(request, clock) as session:
         run = OneShot(prompt=prompt, output=options.output, quiet=options.quiet, terminal=terminal)
-        return await run_one_shot(session, run)
+        return await run_one_shot(session, run, clock)
 
 
 def _flags(options: RunOptions) -> RunFlags:

@@ -1,6 +1,7 @@
 """Standard output carries the answer and nothing else, all of it, or ends quietly when nobody reads."""
 
 import asyncio
+import errno
 import os
 import select
 import stat
@@ -12,9 +13,21 @@ from yagent.errors import YagentError
 from yagent.protocol.stop import PIPE_CLOSED
 from yagent.protocol.visible import visible
 
+GONE = frozenset({errno.EPIPE, errno.ECONNRESET})
+
 
 class OutputClosed(YagentError):
     """Whoever read our output has gone: there is nothing left to say."""
+
+    exit_code: ClassVar[int] = PIPE_CLOSED
+
+
+class OutputFailed(YagentError):
+    """The answer could not be written, although somebody wants it: the disk is full, say. The record has it."""
+
+
+class OutputMissing(OutputFailed):
+    """There was no standard output from the start, so nothing can be delivered."""
 
     exit_code: ClassVar[int] = PIPE_CLOSED
 
@@ -29,7 +42,7 @@ class StandardOutput:
     async def write(self, text: str) -> None:
         """Write all of `text`, however slowly it is read; the event loop goes on meanwhile, so that signals are heeded.
 
-        On a terminal, what would control it is made visible (foreign text is data). Raises `OutputClosed`.
+        On a terminal, what would control it is made visible (foreign text is data). Raises `OutputClosed` and `OutputFailed`.
         """
         rest = self._bytes(text)
         while rest:
@@ -48,13 +61,17 @@ class StandardOutput:
         return memoryview((visible(text) if self.is_terminal else text).encode("utf-8", "backslashreplace"))
 
     def _put(self, data: memoryview) -> int:
-        """Write no more than fits once there is room; how much it was."""
+        """Write no more than fits once there is room; how much it was. Raises `OutputClosed` and `OutputFailed`."""
         try:
             return os.write(self._descriptor, data[: select.PIPE_BUF])
         except BlockingIOError:  # the parent made it non-blocking, and somebody else was quicker
             return 0
         except OSError as failure:
-            raise OutputClosed("Standard output was closed.") from failure
+            if failure.errno in GONE:
+                raise OutputClosed("Standard output was closed.") from failure
+            if failure.errno == errno.EBADF:
+                raise OutputMissing("The answer could not be written: standard output is closed.") from failure
+            raise OutputFailed(f"The answer could not be written: {os.strerror(failure.errno or 0)}.") from failure
 
     def _has_room(self, seconds: float | None) -> bool:
         """Whether a write would not block now, or within `seconds`. Files always have room."""
@@ -98,20 +115,28 @@ def reader_has_left(descriptor: int = 1) -> bool:
     return any(events & select.POLLERR for _, events in poll.poll(0))
 
 
-def flush_standard_streams() -> None:
-    """Write out what the interpreter holds; a stream whose other end is gone must not change how the process ends."""
+def flush_standard_streams() -> str:
+    """Write out what the interpreter holds. Why standard output could not take it, "" also where its other end is gone: that is how
+    readers leave."""
+    why = ""
     for stream in (sys.stdout, sys.stderr):
         try:
             if stream is not None:
                 stream.flush()
-        except OSError:
+        except OSError as failure:
             os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
+            if stream is sys.stdout and failure.errno not in GONE:
+                why = os.strerror(failure.errno or 0)
+    return why
 
 
 def open_standard_descriptors() -> None:
-    """Make sure that 0, 1 and 2 are open, so that no file we open becomes one of them."""
+    """Make sure that 0, 1 and 2 are open, so that no file we open becomes one of them.
+
+    Standard output then cannot be written: an answer that nobody can get must not count as delivered.
+    """
     for descriptor in (0, 1, 2):
         try:
             os.fstat(descriptor)
         except OSError:
-            os.open(os.devnull, os.O_RDONLY if descriptor == 0 else os.O_WRONLY)
+            os.open(os.devnull, os.O_WRONLY if descriptor == 2 else os.O_RDONLY)

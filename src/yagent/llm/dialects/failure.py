@@ -88,7 +88,7 @@ def failure(document: Any, *, status: int | None, retry_after: float | None) -> 
     if status is None:
         status = next((int(code) for code in facts.codes if re.fullmatch(r"[45]\d\d", code)), None)
     detail = shorten(facts.text)
-    said = f": {detail}" if detail else "."
+    said = f": {_sentence(detail)}" if detail else "."
     where = f"The model server answered {status}" if status else "The model server reported an error"
     if _is_overflow(status, facts):
         return ContextTooLong(f"The request does not fit into the model's context window{said}", status=status, detail=detail)
@@ -105,7 +105,7 @@ def _other(facts: _Facts, status: int | None, message: str, detail: str) -> Mode
         advice = _ADVICE.get(status or 0, "Check key, model name and address of the provider.")
         return ModelConfigurationError(f"{message} {advice}", status=status, detail=detail)
     if facts.codes & _FILTER_CODES or (_FILTER.search(facts.text) and status in (None, 400, 422)):
-        return ModelGaveUp(f"The provider's content filter refused the request: {detail}", status=status, detail=detail)
+        return ModelGaveUp(f"The provider's content filter refused the request: {_sentence(detail)}", status=status, detail=detail)
     if status in (400, 422) or (status is None and facts.codes & _BAD_REQUEST_CODES):
         code = next(iter(sorted(facts.codes - {str(status), "invalid_request_error"})), "")
         rejection = Rejection(facts.text, facts.parameter, code)
@@ -113,6 +113,11 @@ def _other(facts: _Facts, status: int | None, message: str, detail: str) -> Mode
     if status is not None and status < 500 and status not in (408, 409, 425):
         return ModelConfigurationError(f"{message} Check the provider's address.", status=status, detail=detail)
     return TransientModelError(message, status=status, detail=detail)
+
+
+def _sentence(words: str) -> str:
+    """A provider's words as the end of a sentence of ours: they come with or without a full stop."""
+    return words if words.endswith((".", "!", "?", "…")) else f"{words}."
 
 
 _ADVICE = {

@@ -44,6 +44,11 @@ def may_look(call: CallContext, *paths: str) -> bool:
     return call.scope.permissions.judge("read_file", looks).decision is Decision.ALLOW
 
 
+def counted(number: int, one: str, many: str) -> str:
+    """A count in words: "1 line", "3 lines"."""
+    return f"{number} {one if number == 1 else many}"
+
+
 def remarks(notes: Iterable[str]) -> list[str]:
     """Remarks of ours, set off from foreign text by brackets."""
     return [f"[{note}]" for note in notes]

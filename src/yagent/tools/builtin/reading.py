@@ -4,7 +4,7 @@ import json
 from typing import Annotated, Final
 
 from yagent.records import dataclass
-from yagent.tools.builtin.places import WORKSPACE, label, locate, remarks
+from yagent.tools.builtin.places import WORKSPACE, counted, label, locate, remarks
 from yagent.tools.parameters import Describe
 from yagent.tools.spec import AnySpec, CallContext, Effect, Output, Spec
 from yagent.workspace import files, tree
@@ -83,7 +83,7 @@ def _list_dir() -> Spec[ListDirectory]:
         place = locate(parameters.path, call).resolved
         listing = await tree.list_dir(place, name=label(place, call.scope))
         lines = [_entry(entry) for entry in listing.entries] or [f"[{printable(label(place, call.scope))} is empty]"]
-        return Output("\n".join([*lines, *remarks(listing.notes)]), summary=f"{len(listing.entries)} entries")
+        return Output("\n".join([*lines, *remarks(listing.notes)]), summary=counted(len(listing.entries), "entry", "entries"))
 
     def actions(parameters: ListDirectory) -> tuple[ReadPath, ...]:
         return (ReadPath(parameters.path),)
@@ -96,7 +96,7 @@ def _print_dir_tree() -> Spec[PrintTree]:
         place = locate(parameters.path, call).resolved
         view = await tree.print_dir_tree(place, name=label(place, call.scope), depth=parameters.depth)
         text = view.text or f"[{printable(label(place, call.scope))} is empty]"
-        return Output("\n".join([text, *remarks(view.notes)]), summary=f"{len(view.text.splitlines())} entries")
+        return Output("\n".join([text, *remarks(view.notes)]), summary=counted(len(view.text.splitlines()), "entry", "entries"))
 
     def actions(parameters: PrintTree) -> tuple[ReadPath, ...]:
         return (ReadPath(parameters.path, recursive=True),)
@@ -129,4 +129,4 @@ def _shown(read: FileSlice, name: str, conflict: str) -> Output:
         said.append(f"end of file at line {read.last_line}")
     if read.newline in ("crlf", "cr", "mixed"):
         said.append(f"line endings: {read.newline}; edits keep them, write plain newlines")
-    return Output("\n".join([*numbered, *remarks(said)]), summary=f"{len(numbered)} lines", paths=(name,))
+    return Output("\n".join([*numbered, *remarks(said)]), summary=counted(len(numbered), "line", "lines"), paths=(name,))

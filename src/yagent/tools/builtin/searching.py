@@ -6,7 +6,7 @@ from typing import Annotated
 
 from yagent.records import dataclass
 from yagent.runtime.supervise import in_thread
-from yagent.tools.builtin.places import WORKSPACE, label, locate, remarks
+from yagent.tools.builtin.places import WORKSPACE, counted, label, locate, remarks
 from yagent.tools.parameters import Describe
 from yagent.tools.spec import CallContext, Effect, Output, Spec
 from yagent.workspace.actions import ReadPath
@@ -73,7 +73,7 @@ def _shown(result: SearchResult, base: Path, call: CallContext) -> Output:
         notes.append(f"matches in {len(found) - len(names)} protected files are not shown")
     lines = list(_lines(hits, names)) or ["(no matches)"]
     seen = tuple(dict.fromkeys(names[hit.path] for hit in hits))
-    return Output("\n".join([*lines, *remarks(notes)]), summary=f"{matches} matches", paths=seen)
+    return Output("\n".join([*lines, *remarks(notes)]), summary=counted(matches, "match", "matches"), paths=seen)
 
 
 def _lines(hits: Sequence[SearchHit], names: Mapping[str, str]) -> Iterator[str]:
