@@ -265,9 +265,7 @@ async def test_a_wrong_answer_is_told_what_is_valid(yagent: CommandLine, model_s
 async def test_the_change_that_is_shown_is_the_change_that_is_made(yagent: CommandLine, model_server: ModelServer) -> None:
     async def coding(agent: Agent) -> Reply:
         await agent.call("read_file", path="notes.txt")
-        return hand_over(
-            await agent.call("search_replace_in_file", path="notes.txt", edits=[{"search": "second", "replace": "2nd\u202e"}])
-        )
+        return hand_over(await agent.call("search_replace_in_file", path="notes.txt", edits=[{"search": "second", "replace": "2nd\u202e"}]))
 
     async def director(agent: Agent) -> str:
         return await agent.call("delegate_coding", task="do it")

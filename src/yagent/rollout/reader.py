@@ -5,10 +5,10 @@ A line that is not a record (torn by a crash, damaged, of a later version) is sk
 
 import heapq
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import field
 from pathlib import Path
-from typing import BinaryIO
+from typing import Any, BinaryIO
 
 from yagent.records import dataclass
 from yagent.rollout.records import VERSION, Entry, EventMessage, ResponseItem, SessionMeta, from_payload
@@ -100,6 +100,8 @@ class SessionSummary:
     project_dir: str
     prompt: str  # the user's words that began it
     stop_reason: str  # of its last task; "" while that has no terminal record
+    status: str = ""
+    denied: int = 0  # calls that nobody could be asked about
 
 
 def session_of(path: Path) -> str:
@@ -163,7 +165,10 @@ def _summary(path: Path) -> SessionSummary | None:
         meta, started, prompt = _beginning(path)
         if meta is None:
             return None
-        return SessionSummary(meta.session, path, started, meta.project_dir, prompt, _stop_reason(path))
+        end = _end(path)
+        denied = end.get("denied", 0)
+        told = (str(end.get("stop_reason", "")), str(end.get("status", "")), denied if isinstance(denied, int) else 0)
+        return SessionSummary(meta.session, path, started, meta.project_dir, prompt, *told)
     except OSError:
         return None
 
@@ -183,8 +188,8 @@ def _beginning(path: Path) -> tuple[SessionMeta | None, str, str]:
     return meta, started, ""
 
 
-def _stop_reason(path: Path) -> str:
-    """The stop reason when the file's last word is a terminal record, else ""."""
+def _end(path: Path) -> Mapping[str, Any]:
+    """What the terminal record says when it is the file's last word, else nothing."""
     for size in _TAIL_SIZES:
         with path.open("rb") as stream:
             length = stream.seek(0, 2)
@@ -194,9 +199,9 @@ def _stop_reason(path: Path) -> str:
         for line in reversed(whole):
             entry = _entry(line, 0, Account())
             if entry is not None and isinstance(entry.record, EventMessage) and entry.record.is_terminal:
-                return str(entry.record.data.get("stop_reason", ""))
+                return entry.record.data
             if entry is not None:
-                return ""
+                return {}
         if size >= length:
             break
-    return ""
+    return {}

@@ -72,6 +72,7 @@ class TaskRunner:
         self._settings = settings
         self._seat: Seat | None = None
         self._loop: AgentLoop | None = None
+        self._before: Handle[WorkspaceState] | None = None
         self._count = 0
         self.stop: Callable[[], None] = lambda: None  # ends the running task in order
 
@@ -93,12 +94,12 @@ class TaskRunner:
         publisher.publish(TaskStarted(task_id=self._owned.current.id, text=prompt))
         place = self._shop.domain.go("place of the workspace", self._owned.surroundings.place())
         looking = self._shop.domain.go("look at the workspace", self._owned.surroundings.look(place))
-        before = await self._state_before(place, looking)
+        before = self._before = await self._state_before(place, looking)
         async with BackgroundJobs(self._shop.shell, changed=self._job_changed) as jobs:
             handle = self._shop.domain.go("director", self._carried_out(prompt, account, jobs, looking))
             self.stop = handle.cancel
             outcome = await handle.outcome()
-            result = await self._sealed(outcome)
+            result = await self._sealed(outcome, account)
             for name in await jobs.end_all():
                 account.warn(f"A background command was still running and was ended: {name}")
         return self._told(await self._given_account(result, account, await before))
@@ -168,14 +169,15 @@ class TaskRunner:
 
     async def _context_now(self) -> str:
         """The block about the workspace as it is when a delegation begins."""
-        found = await self._owned.surroundings.look(self._owned.surroundings.place())
+        since = None if self._before is None else await self._before
+        found = await self._owned.surroundings.look(self._owned.surroundings.place(), since)
         return first_message_context(found.environment, found.documents)
 
-    async def _sealed(self, outcome: Outcome[RunResult]) -> RunResult:
+    async def _sealed(self, outcome: Outcome[RunResult], account: TaskAccount) -> RunResult:
         """The result of the Director's run. One that ended outside the loop's own care gets its terminal record here."""
         result = outcome.value if outcome.value is not None else self._interrupted(outcome.error)
         if self._seat is not None and (self._loop is None or self._loop.result is None):
-            await seal(self._seat.recorder, result)
+            await seal(self._seat.recorder, result, account.denials)
         if isinstance(result.error, Panic):
             told = self._shop.report_crash(result.error.__cause__ or result.error)  # blocks: nothing can be trusted now
             return replace(result, error=Panic(f"{result.error} {told}"))

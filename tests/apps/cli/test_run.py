@@ -184,6 +184,23 @@ async def test_exit_code_2_wrong_usage(yagent: CommandLine, model_server: ModelS
     assert not model_server.exchanges
 
 
+async def test_words_without_an_option_are_told_how_a_task_is_given(yagent: CommandLine) -> None:
+    result = await yagent.run("fix", "the", "bug")
+    assert (result.code, result.out) == (2, b"")
+    assert 'yagent -p "…"' in result.told
+    assert "python" not in result.told
+    assert "Did you mean 'sessions'?" in (await yagent.run("session")).told
+
+
+async def test_two_prompts_are_a_mistake(yagent: CommandLine) -> None:
+    result = await yagent.run("-p", "a", "-p", "b")
+    assert (result.code, "several prompts" in result.told) == (2, True)
+
+
+async def test_help_says_that_an_allow_list_with_yolo_is_a_ceiling(yagent: CommandLine) -> None:
+    assert "ceiling" in (await yagent.run("--help")).answer
+
+
 async def test_run_options_do_not_vanish_before_a_command(yagent: CommandLine) -> None:
     result = await yagent.run("-p", "go", "sessions", "list")
     assert (result.code, "sessions" in result.told) == (2, True)

@@ -12,9 +12,11 @@ import pytest
 
 from tests.support.virtual_time import VirtualClock
 from yagent.apps.cli.main import main
+from yagent.apps.cli.sessions import how_it_ended
 from yagent.protocol.ids import AgentIdentity
 from yagent.protocol.messages import Message, Reasoning, Text, ToolCall, ToolResult, Usage, result_message, user_message
-from yagent.protocol.stop import USAGE
+from yagent.protocol.stop import USAGE, StopReason
+from yagent.rollout.reader import SessionSummary
 from yagent.rollout.records import EventMessage, Record, ResponseItem, SessionMeta, TurnContext, encode
 from yagent.rollout.writer import Numbers, SessionLog
 from yagent.runtime.atomic import make_private_directory
@@ -68,7 +70,48 @@ def test_sessions_are_listed_newest_first_with_reason_and_first_words(project: P
     newest, oldest = out.splitlines()
     assert (code, err) == (0, "")
     assert re.fullmatch(r"bbbb  2026-01-02 \d\d:\d\d  unfinished  \[bold\]x\[/bold\] \\x1b\[31my+…", newest)
-    assert re.fullmatch(r"aaaa  2026-01-01 \d\d:\d\d  agent_exit  Fix the rounding in total\(\), please", oldest)
+    assert re.fullmatch(r"aaaa  2026-01-01 \d\d:\d\d  answered    Fix the rounding in total\(\), please", oldest)
+
+
+@pytest.mark.parametrize("reason", StopReason)
+def test_how_a_session_ended_is_said_in_words(project: Path, reason: StopReason) -> None:
+    said = how_it_ended(SessionSummary("s", project, "", "", "", reason.value, "ok"))
+    assert said
+    assert "_" not in said
+
+
+def test_a_session_whose_calls_were_denied_or_that_gave_up_says_so(project: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    data: dict[str, object] = {"stop_reason": "agent_exit", "steps": 1, "error": ""}
+    ends: list[dict[str, object]] = [{"status": "ok", "denied": 2}, {"status": "partial"}, {"status": "error"}]
+    for number, end in enumerate(ends):
+        name = f"2026010{number + 1}-100000_s{number}.jsonl"
+        write(project, name, meta(f"s{number}", project, "x"), EventMessage("task_complete", {**data, **end}))
+    said = [re.split("  +", line)[2] for line in run(capfd, "list")[1].splitlines()]
+    assert said == ["failed: gave up", "answered in part", "answered, 2 denied"]
+
+
+def test_sessions_of_all_directories_are_listed_on_request(project: Path, tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    elsewhere = tmp_path / "elsewhere"
+    write(project, "20260101-100000_aaaa.jsonl", meta("aaaa", project, "x"), ended("plain_text"))
+    write(elsewhere, "20260102-100000_bbbb.jsonl", meta("bbbb", elsewhere, "x"), ended("cancelled"), at="2026-01-02T10:00:00+00:00")
+    assert [line[:4] for line in run(capfd, "list")[1].splitlines()] == ["aaaa"]
+    newest, oldest = run(capfd, "list", "--all")[1].splitlines()
+    assert re.fullmatch(rf"bbbb  .*  stopped   {elsewhere}  x", newest)
+    assert re.fullmatch(rf"aaaa  .*  answered  {project} +x", oldest)
+
+
+def test_a_killed_run_says_which_call_has_no_known_outcome(project: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    calls = ToolCall("call_1", "read_file", "{}"), ToolCall("call_2", "run_bash", '{"command": "make"}')
+    write(
+        project,
+        "20260101-100000_dead.jsonl",
+        meta("dead", project),
+        ResponseItem(Message("assistant", calls)),
+        ResponseItem(result_message(ToolResult("call_1", "read_file", "x"))),
+    )
+    *_, torn, call = run(capfd, "show", "dead")[1].splitlines()
+    assert torn.startswith("director has no terminal record")
+    assert call.startswith("  run_bash (call_2) has no known outcome")
 
 
 def test_the_list_has_a_limit(project: Path, capfd: pytest.CaptureFixture[str]) -> None:

@@ -8,6 +8,7 @@ from yagent.agents.loop.recorder import Recorder
 from yagent.agents.loop.result import RunResult
 from yagent.errors import YagentError
 from yagent.protocol.messages import Message
+from yagent.protocol.result import DeniedAccount
 from yagent.protocol.stop import StopReason
 from yagent.rollout.records import EventMessage
 from yagent.runtime.activity import TotalTimeoutError
@@ -30,7 +31,8 @@ async def carry_out(loop: AgentLoop, opening: Sequence[Message], frame: Frame) -
             raise
     finally:
         if loop.result is not None:
-            await _sealed(frame, loop.result)
+            denials = frame.denials if loop.role.is_delegated else frame.account.denials
+            await _sealed(frame, loop.result, denials)
     return loop.result
 
 
@@ -48,19 +50,28 @@ async def _timed(loop: AgentLoop, opening: Sequence[Message], frame: Frame) -> R
             return loop.ended(over)
 
 
-async def _sealed(frame: Frame, result: RunResult) -> None:
+async def _sealed(frame: Frame, result: RunResult, denials: Sequence[DeniedAccount]) -> None:
     """See to the terminal record, also while the run is being cancelled. What cannot be kept is told with the task's result."""
     try:
-        await shielded(seal(frame.recorder, result), timeout=CLOSING_SECONDS, clock=frame.clock, name="seal record")
+        await shielded(seal(frame.recorder, result, denials), timeout=CLOSING_SECONDS, clock=frame.clock, name="seal record")
     except (TimeoutError, YagentError) as failure:
         if result.error is not failure:
             frame.account.warn(f"The end of the record is missing: {failure or 'the disk does not answer'}")
 
 
-async def seal(recorder: Recorder, result: RunResult) -> None:
+async def seal(recorder: Recorder, result: RunResult, denials: Sequence[DeniedAccount] = ()) -> None:
+    """Write the terminal record: how the run ended, and how many of its calls nobody could be asked about."""
     name = "task_complete" if result.is_finished else "turn_aborted"
-    data = {"stop_reason": result.stop_reason.value, "status": result.status, "steps": result.steps, "error": str(result.error or "")}
+    data: dict[str, str | int] = {
+        "stop_reason": result.stop_reason.value,
+        "status": result.status,
+        "steps": result.steps,
+        "error": str(result.error or ""),
+    }
     if result.stop_reason is StopReason.AGENT_EXIT and result.handoff is not None:
         data["conclusion"] = result.handoff.conclusion
+    denied = sum(each.answered_by == "nobody" for each in denials)
+    if denied:
+        data["denied"] = denied
     recorder.append(EventMessage(name, data))
     await recorder.barrier()

@@ -4,6 +4,7 @@ Typer hands every value that is not a flag to pydantic, whose import takes longe
 decided at once: texts, lists of them, choices, counts and paths. Whatever else is given, a mistake first of all, remains Typer's to judge.
 """
 
+from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, Final, Literal, get_args, get_origin
 
@@ -34,7 +35,16 @@ class PlainCommand(TyperCommand):
 
 
 class PlainGroup(TyperGroup):
-    """A group of commands with such options of its own."""
+    """A group of commands with such options of its own. Words that are no command are most likely a task."""
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        """The command that `args` begin with; where there is none, the error says how a task is given."""
+        word = args[0]
+        if self.get_command(ctx, word) is None and not word.startswith("-"):
+            close = get_close_matches(word, self.commands)
+            meant = f" Did you mean {' or '.join(map(repr, close))}?" if close else ""
+            ctx.fail(f'No such command {word!r}.{meant} A task is given with -p: {ctx.command_path} -p "…"')
+        return super().resolve_command(ctx, args)
 
     def get_params(self, ctx: Any) -> list[Any]:
         """All parameters, the help option too."""

@@ -20,13 +20,14 @@ from yagent.session.build import open_session
 from yagent.session.request import RunFlags, SessionRequest
 
 Texts = list[str]
+ALLOW_HELP = "Allow, for example 'shell(pytest *)'. Repeatable. With -y such a list is a ceiling: of its kind nothing else runs unasked."
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunOptions:
     """The options of a run."""
 
-    prompt: Annotated[str | None, typer.Option("-p", "--prompt", metavar="TEXT", help="The task; - reads it from standard input.")] = None
+    prompt: Annotated[Texts | None, typer.Option("-p", "--prompt", metavar="TEXT", help="The task; - reads it from standard input.")] = None
     taskfile: Annotated[Path | None, typer.Option("-f", "--taskfile", metavar="FILE", help="Read the task from a file.")] = None
     model: Annotated[str | None, typer.Option("-m", "--model", metavar="NAME", help="The model to use.")] = None
     provider: Annotated[str | None, typer.Option(metavar="NAME", help="The provider to use.")] = None
@@ -34,7 +35,7 @@ class RunOptions:
     quiet: Annotated[bool, typer.Option("--quiet", help="No progress on standard error.")] = False
     yolo: Annotated[bool, typer.Option("-y", "--yolo", help="Do not ask for what stays inside the workspace.")] = False
     full_yolo: Annotated[bool, typer.Option("-Y", "--full-yolo", help="Ask for nothing at all.")] = False
-    allow: Annotated[Texts | None, typer.Option(metavar="RULE", help="Allow, for example 'shell(pytest *)'. Repeatable.")] = None
+    allow: Annotated[Texts | None, typer.Option(metavar="RULE", help=ALLOW_HELP)] = None
     ask: Annotated[Texts | None, typer.Option(metavar="RULE", help="Ask for what would be allowed. Repeatable.")] = None
     deny: Annotated[Texts | None, typer.Option(metavar="RULE", help="Deny, whatever else allows it. Repeatable.")] = None
     pass_env: Annotated[Texts | None, typer.Option(metavar="NAME", help="Let commands see this variable. Repeatable.")] = None
@@ -55,9 +56,11 @@ def command(context: typer.Context, options: RunOptions) -> None:
         if options != RunOptions():
             raise PromptError(f"Options of a run do not go with the command {context.invoked_subcommand!r}. Leave one of them out.")
         return
-    if options.prompt is None and options.taskfile is None and os.isatty(0):
+    if not options.prompt and options.taskfile is None and os.isatty(0):
         raise PromptError('The full-screen interface is not part of this version yet. Give a task: yagent -p "…", or try: yagent demo')
-    prompt = read_prompt(options.prompt, options.taskfile)
+    if len(options.prompt or ()) > 1:
+        raise PromptError("There are several prompts. Give one -p; a longer task can come from a file (-f) or through a pipe.")
+    prompt = read_prompt(options.prompt[0] if options.prompt else None, options.taskfile)
     terminal = open_terminal(os.environ)
     raise SystemExit(asyncio.run(_run(prompt, options, terminal)))
 

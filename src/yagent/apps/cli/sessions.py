@@ -4,7 +4,7 @@ import json
 import os
 import re
 import shutil
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from datetime import datetime
@@ -21,7 +21,7 @@ from yagent.protocol.messages import Message, Part, Reasoning, Text, ToolCall, T
 from yagent.protocol.stop import PIPE_CLOSED, USAGE
 from yagent.protocol.visible import visible
 from yagent.records import dataclass
-from yagent.rollout.reader import Account, list_sessions, merged, session_files
+from yagent.rollout.reader import Account, SessionSummary, list_sessions, merged, session_files
 from yagent.rollout.records import Entry, EventMessage, Record, ResponseItem, SessionMeta, TurnContext
 from yagent.runtime.paths import DataHome, project_id
 from yagent.session.build import user_home
@@ -30,6 +30,22 @@ PROMPT_WIDTH = 80
 CLIP_CHARACTERS = 1000
 CLIP_LINES = 12
 UNFINISHED = "unfinished"
+ENDS: Mapping[str, str] = {
+    "agent_exit": "answered",
+    "plain_text": "answered",
+    "cancelled": "stopped",
+    "paused": "paused",
+    "max_steps": "step limit",
+    "cost_limit": "cost limit",
+    "time_limit": "time limit",
+    "total_timeout": "time limit",
+    "idle_timeout": "failed: idle",
+    "llm_error": "failed: model",
+    "circuit_breaker_open": "failed: model unavailable",
+    "context_overflow": "failed: context full",
+    "loop_detected": "failed: in a loop",
+    "panic": "failed: defect",
+}
 
 Files: TypeAlias = Sequence[Path]
 
@@ -49,6 +65,7 @@ class ListOptions:
     """Options of `sessions list`."""
 
     limit: Annotated[int, typer.Option("--limit", metavar="N", min=1, help="How many sessions at most.")] = 20
+    all: Annotated[bool, typer.Option("--all", help="Those of all directories, not only of this one.")] = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -63,12 +80,40 @@ class ShowOptions:
 def list_command(context: typer.Context, options: ListOptions) -> None:
     """List the sessions recorded for this directory, newest first."""
     with _records() as home:
-        found = list_sessions(home.rollout_dir(project_id(str(current_directory()))), options.limit)
+        found = _found(home, options.limit, everywhere=options.all)
     if not found:
-        write_to_standard_error(f"yagent: no session is recorded for {visible(str(current_directory()))}.")
-    rows = [(each.session, _moment(each.started), each.stop_reason or UNFINISHED, one_line(each.prompt, PROMPT_WIDTH)) for each in found]
-    widths = [max((len(row[column]) for row in rows), default=0) for column in range(3)]
-    _print("  ".join([*(visible(cell).ljust(width) for cell, width in zip(row, widths, strict=False)), row[3]]).rstrip() for row in rows)
+        where = "" if options.all else f" for {visible(str(current_directory()))}"
+        write_to_standard_error(f"yagent: no session is recorded{where}.")
+    rows = [_row(each, with_place=options.all) for each in found]
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    _print("  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows)
+
+
+def _found(home: DataHome, limit: int, *, everywhere: bool) -> list[SessionSummary]:
+    """The newest sessions, of this directory or of all."""
+    here = home.rollout_dir(project_id(str(current_directory())))
+    if not everywhere:
+        return list_sessions(here, limit)
+    places = sorted(here.parent.iterdir()) if here.parent.is_dir() else []
+    found = [summary for place in places for summary in list_sessions(place, limit)]
+    return sorted(found, key=lambda summary: summary.started, reverse=True)[:limit]
+
+
+def _row(summary: SessionSummary, *, with_place: bool) -> list[str]:
+    """The cells of one session, as a screen may show them."""
+    place = [summary.project_dir] if with_place else []
+    cells = [summary.session, _moment(summary.started), how_it_ended(summary), *place]
+    return [*map(visible, cells), one_line(summary.prompt, PROMPT_WIDTH)]
+
+
+def how_it_ended(summary: SessionSummary) -> str:
+    """The end of a session in words."""
+    if not summary.stop_reason:
+        return UNFINISHED
+    words = ENDS.get(summary.stop_reason, f"failed: {summary.stop_reason}")
+    if words == "answered" and summary.status in ("partial", "error"):
+        words = "answered in part" if summary.status == "partial" else "failed: gave up"
+    return f"{words}, {summary.denied} denied" if summary.denied else words
 
 
 def show_command(context: typer.Context, options: ShowOptions) -> None:
@@ -140,17 +185,41 @@ class _Story:
 
     def __init__(self, *, full: bool) -> None:
         self._clip: Callable[[str], str] = str if full else _clipped
+        self._open: dict[Path, dict[str, str]] = {}  # calls without a result: id to name
+        self._unsealed: dict[Path, None] = {}
 
     def lines(self, files: Files) -> Iterator[str]:
         """Everything the files hold, and at the end what could not be read."""
         account = Account()
         for path, entry in merged(files, account):
+            self._follow(path, entry.record)
             yield from self._entry(_label(path), entry)
+        for path in self._unsealed:
+            yield from self._torn(path)
         if account.count:
             yield f"Not shown, because it could not be read ({account.count}):"
             yield from (f"  {text}" for text in account.skipped)
             if account.count > len(account.skipped):
                 yield f"  and {account.count - len(account.skipped)} more"
+
+    def _follow(self, path: Path, record: Record) -> None:
+        """Keep account of what has begun and not ended."""
+        self._unsealed[path] = None
+        match record:
+            case EventMessage() if record.is_terminal:
+                del self._unsealed[path]
+            case ResponseItem():
+                known = self._open.setdefault(path, {})
+                for call in record.message.calls:
+                    known[call.id] = call.name
+                for result in record.message.results:
+                    known.pop(result.call_id, None)
+
+    def _torn(self, path: Path) -> Iterator[str]:
+        """What a reader has to know of a run whose end was never recorded."""
+        yield f"{_label(path)} has no terminal record: the process ended before the run did, or the run still goes on."
+        for call, name in self._open.get(path, {}).items():
+            yield f"  {name} ({call}) has no known outcome: what it does may have been done, in part or whole."
 
     def _entry(self, who: str, entry: Entry) -> Iterator[str]:
         head = f"{_moment(entry.timestamp, seconds=True)} {who}"
@@ -190,6 +259,7 @@ class _Story:
             ended = [f"ended: {known.get('stop_reason', 'no reason recorded')}"]
             ended += [str(known["status"])] if "status" in known else []
             ended += [f"{known['steps']} steps"] if "steps" in known else []
+            ended += [f"{known['denied']} denied because nobody could be asked"] if "denied" in known else []
             yield ", ".join(ended), str(known.get("error", ""))
         elif event.name != "agent_activity":  # the calls themselves say as much
             yield f"{event.name}:", self._clip(json.dumps(event.data, ensure_ascii=False))

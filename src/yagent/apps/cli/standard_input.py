@@ -34,7 +34,12 @@ def read_prompt(option: str | None, taskfile: Path | None, descriptor: int = 0) 
         if option is None and not _is_pipe_or_file(descriptor):
             raise PromptError('There is no prompt. Give one with -p "…", with -f FILE, or through a pipe.')
         return _not_blank(_decoded(_read_to_end(descriptor), "standard input"), "standard input")
-    return _with_context(_not_blank(option, "the prompt"), _context(descriptor))
+    return _with_context(_not_blank(_encodable(option), "the prompt"), _context(descriptor))
+
+
+def _encodable(prompt: str) -> str:
+    """An argument as text. Bytes that are none arrive as lone surrogates, which no model could be sent."""
+    return _decoded(prompt.encode("utf-8", "surrogateescape"), "the prompt")
 
 
 def _with_context(prompt: str, context: str) -> str:
