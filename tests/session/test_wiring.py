@@ -45,6 +45,24 @@ async def test_two_tasks_share_the_conversation_and_the_context_is_given_once(se
     assert model_server.kept == 1.0
 
 
+async def test_a_delegation_is_told_the_users_work_apart_from_the_tasks(sessions: Sessions, model_server: ModelServer) -> None:
+    commit(sessions.workspace, "init", "-q")
+    (sessions.workspace / "draft.txt").write_text("mine\n")
+    model_server.play(
+        {
+            "are the Director": [call("delegate_coding", task="make"), call("delegate_repo", task="look"), "done"],
+            "are Coding": [call("create_file", path="new.txt", content="x\n"), hand_over("made")],
+            "are Repo": [hand_over("seen")],
+        }
+    )
+    async with sessions.open(mode="yolo") as opened:
+        await opened.do("go on")
+    told = {view.identity.split(",")[0]: view.task for view in model_server.views}
+    users = "Not committed before the user's request, the user's own work, keep it: draft.txt"
+    assert [name for name, text in told.items() if users not in text] == []
+    assert [name for name, text in told.items() if "Changed since the user's request: new.txt (created)" in text] == ["You are Repo"]
+
+
 async def test_a_second_task_is_refused_while_one_runs(sessions: Sessions, model_server: ModelServer) -> None:
     go_on = asyncio.Event()
 

@@ -13,7 +13,7 @@ from yagent.records import dataclass
 from yagent.runtime.clock import Clock
 from yagent.runtime.supervise import in_thread, together
 from yagent.workspace.changes import ChangedFile, WorkspaceState, changed_files, state
-from yagent.workspace.git import Git, GitFacts, Place
+from yagent.workspace.git import SHOWN_PATHS, Git, GitFacts, Place
 from yagent.workspace.inventory import Inventory, take_inventory
 
 COMMITS: Final = 3  # shown to the Director
@@ -48,8 +48,11 @@ class Surroundings:
         """Where the workspace stands, for the look at it and the state of it."""
         return await self._git.place(self._workspace)
 
-    async def look(self, place: Awaitable[Place]) -> Found:
-        """What is true at this moment: the project's documents, the repository, the day."""
+    async def look(self, place: Awaitable[Place], since: WorkspaceState | None = None) -> Found:
+        """What is true at this moment: the project's documents, the repository, the day.
+
+        With the state before the task, what the task changed is told apart from the user's own uncommitted work.
+        """
         work: list[tuple[str, Coroutine[Any, Any, Any]]] = [
             ("git facts", self._facts(place)),
             ("git log", self._recent_commits()),
@@ -58,11 +61,14 @@ class Surroundings:
         facts, commits, documents = await together(work)
         git: GitFacts = facts.result()
         found, refused = documents.result()
+        known = since is not None and since.root is not None
+        changed = (await self.changes(since))[0] if since is not None and known else ()
+        own = tuple(since.fingerprints) if since is not None and known else git.paths
         environment = Environment(
             workspace=str(self._workspace),
             system=f"{platform.system()} {platform.machine()}",
             date=f"{self._clock.wall():%Y-%m-%d}",
-            git=_git_lines(git, commits.result()),
+            git=_git_lines(git, commits.result(), own, changed),
             approvals=self._approvals,
             remarks=tuple(f"{name} was not read: it leads to a place that is not read unasked." for name in refused),
         )
@@ -115,17 +121,22 @@ class Surroundings:
             return False
 
 
-def _git_lines(git: GitFacts, commits: Sequence[str]) -> tuple[str, ...]:
-    """The repository in a few lines for the first message."""
+def _git_lines(git: GitFacts, commits: Sequence[str], own: Sequence[str], changed: Sequence[FileChange]) -> tuple[str, ...]:
+    """The repository in a few lines for the first message: `own` is what the user had not committed, `changed` what the task did so far."""
     if not git.is_repository:
         return ("Not a git repository.",)
     counts = [(git.staged, "staged"), (git.modified, "modified"), (git.untracked, "untracked"), (git.conflicted, "in conflict")]
     dirty = ", ".join(f"{count} {what}" for count, what in counts if count)
     state = dirty or ("clean" if git.dirty is False else "state unknown")
     lines = [f"Git branch: {git.branch or 'none (detached)'}; {state}"]
-    if git.paths:
-        more = ", …" if sum(count or 0 for count, _ in counts) > len(git.paths) else ""
-        lines.append(f"Not committed (what was so before this task is the user's own: keep it): {', '.join(git.paths)}{more}")
+    if own:
+        total = sum(count or 0 for count, _ in counts) if own is git.paths else len(own)
+        more = ", …" if total > len(own[:SHOWN_PATHS]) else ""
+        lines.append(f"Not committed before the user's request, the user's own work, keep it: {', '.join(own[:SHOWN_PATHS])}{more}")
+    if changed:
+        more = ", …" if len(changed) > SHOWN_PATHS else ""
+        shown = ", ".join(f"{each.path} ({each.change})" for each in changed[:SHOWN_PATHS])
+        lines.append(f"Changed since the user's request: {shown}{more}")
     if commits:
         lines += ["Last commits:", *(f"  {commit}" for commit in commits)]
     elif git.head is None:

@@ -36,12 +36,12 @@ def mode(config: Config, flags: RunFlags) -> Mode:
 
 def approvals_line(mode: Mode, *, can_ask: bool) -> str:
     """What an agent is told about permissions, so that it need not find out by being refused."""
-    asked = "the user is asked" if can_ask else "refused, because nobody can answer in this run"
+    asked = "the user is asked" if can_ask else "refused, because nobody can answer in this run; try none of it, refusals are counted"
     match mode:
         case Mode.ASK:
             what = "Approvals: reading and commands known to read only run at once; anything else:"
         case Mode.YOLO:
-            what = "Approvals: edits and commands inside the working directory run at once; what reaches outside, loses work or publishes:"
+            what = "Approvals: edits and commands inside the working directory run at once; what reaches outside, loses the user's work or publishes:"
         case Mode.FULL_YOLO:
             what = "Approvals: nearly everything runs at once; keys, start-up files and git hooks:"
     return f"{what} {asked}."

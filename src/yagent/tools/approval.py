@@ -109,7 +109,7 @@ def _declined(name: str, verdict: Verdict, answer: Answer) -> str:
     else:
         said = f"The user declined {what}." + (f" They said: {answer.text}" if answer.text.strip() else "")
     reasons = f" Why it was asked: {verdict.explanation()}" if verdict.reasons else ""
-    advice = "Do not try variants of it: do it another way with the tools you have, or hand over what is missing."
+    advice = "Do not try variants of it; parts of it that need no approval may run alone. What is then still missing, hand over as missing."
     return f"{said}{reasons}\nNothing was executed. {advice}"
 
 

@@ -27,7 +27,7 @@ class RunBash:
     command: Annotated[str, Describe("The command line.")]
     timeout: Annotated[int, Describe("Limit in seconds.", minimum=1, maximum=HIGHEST_LIMIT)] = DEFAULT_LIMIT
     is_background: Annotated[bool, Describe("Start it and go on at once.")] = False
-    is_dangerous: Annotated[bool, Describe("Set true when it could destroy something or reach outside the workspace.")] = False
+    is_dangerous: Annotated[bool, Describe("Set true when it deletes, overwrites or publishes what was not made in this run.")] = False
 
 
 @dataclass(frozen=True, slots=True)
