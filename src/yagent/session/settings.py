@@ -41,7 +41,7 @@ def approvals_line(mode: Mode, *, can_ask: bool) -> str:
         case Mode.ASK:
             what = "Approvals: reading and commands known to read only run at once; anything else:"
         case Mode.YOLO:
-            what = "Approvals: edits and commands in the working directory run at once; what goes outside, loses the user's work or publishes:"
+            what = "Approvals: edits and commands in the directory run at once; what goes outside, loses the user's work or publishes:"
         case Mode.FULL_YOLO:
             what = "Approvals: nearly everything runs at once; keys, start-up files and git hooks:"
     return f"{what} {asked}."
