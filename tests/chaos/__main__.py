@@ -40,9 +40,8 @@ def main() -> int:
             told = f": {verdict.told!r}" if verdict.exit_code else ""
             print(f"{seed}: {where}: {verdict.outcome} ({verdict.stop_reason}), {verdict.attempts} attempts, {verdict.seconds:.0f} s{told}")
     print(table(verdicts))
-    print(
-        f"\n{len(verdicts)} runs in {time.monotonic() - started:.0f} s, {sum(each.seconds for each in verdicts) / 3600:.0f} virtual hours."
-    )
+    hours = sum(each.seconds for each in verdicts) / 3600
+    print(f"\n{len(verdicts)} runs in {time.monotonic() - started:.0f} s; for them {hours:.1f} hours passed.")
     found = faults(verdicts)
     print("\n".join(found), file=sys.stderr)
     return 1 if found else 0
