@@ -129,4 +129,6 @@ async def test_a_live_tree_names_every_agent_and_is_gone_when_the_answer_comes(
     assert result.answer.startswith("the answer")
     assert b"Director" in terminal.seen
     assert b"coding" in terminal.seen.lower()
-    assert terminal.seen.rstrip().endswith((b"\x1b[2K", b"\x1b[?25h")) or b"\x1b[2K" in terminal.seen[-40:]
+    tree, _, after = terminal.seen.rpartition(b"\x1b[2K")
+    assert tree.rstrip().endswith(b"\x1b[1A"), "the last drawing is wiped out line by line"
+    assert after.startswith(b"session "), "and only the summary comes after it"
