@@ -1,6 +1,7 @@
 """`yagent demo`: a whole task without a key and without a network, played by the real program."""
 
 import os
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -43,3 +44,17 @@ def test_the_demo_needs_no_configuration_and_minds_a_broken_one_not(isolated_hom
     config.write_text("not [ toml")
     assert play(isolated_home, tmp_path, "--fast").returncode == 0
     assert config.read_text() == "not [ toml"
+
+
+def test_an_interrupted_demo_says_nothing_of_its_recording(isolated_home: Path, tmp_path: Path) -> None:
+    environ = {**os.environ, "HOME": str(isolated_home), "YAGENT_HOME": str(isolated_home / ".yagent"), "CI": "true"}
+    command = [sys.executable, "-m", "yagent", "demo"]
+    with subprocess.Popen(command, env=environ, cwd=tmp_path, stderr=subprocess.PIPE, stdout=subprocess.DEVNULL, text=True) as playing:
+        assert playing.stderr is not None
+        told = ""
+        while "read_file" not in told:
+            told += playing.stderr.readline()
+        playing.send_signal(signal.SIGINT)
+        told += playing.stderr.read()
+    assert playing.returncode == 130, told
+    assert "left its recording" not in told
