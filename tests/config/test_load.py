@@ -130,6 +130,17 @@ def test_an_unreadable_file_is_an_error_and_an_unreadable_home_a_notice(tmp_path
         home.config_file.parent.chmod(0o700)
 
 
+def test_a_file_that_others_can_change_is_told_with_or_without_a_key(tmp_path: Path) -> None:
+    assert loaded(tmp_path, "[agent]\nlang = 'en'\n").notices == ()
+    path = tmp_path / "home/config/config.toml"
+    for mode in (0o666, 0o620, 0o602):
+        path.chmod(mode)
+        [notice] = load(path, environ={}, home=home_at(tmp_path)).notices
+        assert "may change it: chmod 600" in str(notice)
+    path.chmod(0o644)
+    assert load(path, environ={}, home=home_at(tmp_path)).notices == ()
+
+
 def test_a_key_that_others_can_read_is_told(tmp_path: Path) -> None:
     text = "[global.llm.providers.p]\napi_base_url = 'http://h'\napi_key = 'canary'\n"
     assert loaded(tmp_path, text).notices == ()

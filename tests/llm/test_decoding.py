@@ -286,3 +286,27 @@ def test_answers_of_another_choice_are_ignored() -> None:
     other = {"index": 1, "delta": {"content": "no"}}
     stream = sse({"choices": [other, {"index": 0, "delta": {"content": "yes"}, "finish_reason": "stop"}]})
     assert _reply("openai", stream).message.text == "yes"
+
+
+@pytest.mark.parametrize("index", ["0", 1, "3", None])
+def test_a_choice_is_ours_whatever_its_index(index: object) -> None:
+    chunks = [{"choices": [{"index": index, "delta": {"content": text}}]} for text in ("y", "es")]
+    end = {"choices": [{"index": index, "delta": {}, "finish_reason": "stop"}]}
+    assert _reply("openai", sse(*chunks, end, "[DONE]")).message.text == "yes"
+
+
+def test_indexes_sent_as_text_keep_calls_apart() -> None:
+    def piece(index: str, **function: str) -> JsonObject:
+        return {"tool_calls": [{"index": index, "function": function}]}
+
+    begun = [piece("0", name="read_file", arguments='{"path":'), piece("1", name="list_dir", arguments='{"path":')]
+    stream = chat_stream(*begun, piece("0", arguments='"a"}'), piece("1", arguments='"b"}'), finish_reason="tool_calls")
+    calls = [(part.name, json.loads(part.arguments)) for part in _reply("openai", stream).message.calls]
+    assert calls == [("read_file", {"path": "a"}), ("list_dir", {"path": "b"})]
+
+
+@pytest.mark.parametrize("number", [10**400, 10**30, -1, True, "9", 1.5], ids=["huge", "large", "negative", "truth", "text", "part"])
+def test_a_number_of_tokens_that_cannot_be_is_unknown(number: object) -> None:
+    usage = _reply("openai", chat_stream({"content": "x"}, usage={"prompt_tokens": 5, "completion_tokens": number})).usage
+    assert usage is not None
+    assert (usage.total_input, usage.output) == (5, None)

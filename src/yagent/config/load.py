@@ -77,10 +77,17 @@ def _decoded(path: Path, environ: Mapping[str, str]) -> Decoded:
     text = read_text(path)
     decoded = decode(parse(text, path), text=text, origin=str(path), environ=environ)
     holds_key = any(section.api_key and not section.is_unfinished for section in decoded.config.global_llm.providers.values())
-    if holds_key and path.stat().st_mode & 0o077:
-        notice = Notice("", f"{path} holds a key and other users of this machine may read it: chmod 600 {shlex.quote(str(path))}")
-        return replace(decoded, notices=(*decoded.notices, notice))
-    return decoded
+    rights = path.stat().st_mode
+    if not stat.S_ISREG(rights):
+        return decoded
+    if rights & 0o022:
+        danger = "says what may run here, and other users of this machine may change it"
+    elif holds_key and rights & 0o077:
+        danger = "holds a key and other users of this machine may read it"
+    else:
+        return decoded
+    notice = Notice("", f"{path} {danger}: chmod 600 {shlex.quote(str(path))}")
+    return replace(decoded, notices=(*decoded.notices, notice))
 
 
 def decode_raw(path: Path) -> dict[str, Any]:

@@ -10,6 +10,7 @@ from yagent.llm.tool_names import ToolNames
 from yagent.protocol.messages import JsonObject, Message, Part, Text, ToolCall, Usage
 from yagent.records import dataclass
 
+_MOST_TOKENS = 10**9  # in one request; what is above is no count but a defect of the server
 NOTHING_RETURNED = "The model returned nothing: no words and no tool call."
 _WINDOW_FULL = {"model_context_window_exceeded", "context_length_exceeded", "context_window_exceeded"}
 _BROKEN_OFF = {
@@ -113,11 +114,18 @@ def completed(parts: Sequence[Part], ending: Ending, context: ReplyContext, note
 
 
 def count(record: Mapping[str, Any], *path: str) -> int | None:
-    """The whole number at `path` of a usage record; None when it is absent or not a number."""
+    """The whole number at `path` of a usage record; None when it is absent, not a number, or more than a request can have."""
     value: Any = record
     for name in path:
         value = value.get(name) if isinstance(value, Mapping) else None
-    return value if isinstance(value, int) and not isinstance(value, bool) and value >= 0 else None
+    return value if isinstance(value, int) and not isinstance(value, bool) and 0 <= value <= _MOST_TOKENS else None
+
+
+def position(value: object) -> int | None:
+    """An index of a stream, which some servers send as text; None when there is none."""
+    if isinstance(value, str) and value.isdecimal() and len(value) < 10:
+        return int(value)
+    return value if isinstance(value, int) and not isinstance(value, bool) else None
 
 
 def first_known(*values: int | None) -> int | None:

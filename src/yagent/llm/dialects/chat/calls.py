@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from yagent.llm.assemble import arguments_text, read_arguments
+from yagent.llm.assemble import arguments_text, position, read_arguments
 
 _KNOWN = {"index", "id", "type", "function"}
 
@@ -58,9 +58,7 @@ class CallPieces:
         draft.add(piece, name, arguments)
 
     def _draft_for(self, piece: Mapping[str, Any], name: str, arguments: str) -> CallDraft:
-        call_id, index = _text(piece.get("id")), piece.get("index")
-        if not isinstance(index, int) or isinstance(index, bool):
-            index = None
+        call_id, index = _text(piece.get("id")), position(piece.get("index"))
         known = self._known(call_id, index)
         if known is not None and not _begins_anew(known, call_id, index, name=name, arguments=arguments):
             return known

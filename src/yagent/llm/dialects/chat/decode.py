@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from yagent.llm import json_text
-from yagent.llm.assemble import CallFinisher, Ending, ReplyContext, completed, count, first_known
+from yagent.llm.assemble import CallFinisher, Ending, ReplyContext, completed, count, first_known, position
 from yagent.llm.dialects.chat.calls import CallPieces
 from yagent.llm.dialects.chat.text_markup import TextMarkup
 from yagent.llm.dialects.failure import read_object, stream_failure
@@ -51,6 +51,7 @@ class ChatDecoder:
         self._details: list[dict[str, Any]] = []
         self._calls = CallPieces()
         self._refused = False
+        self._chosen: int | None = None
 
     @property
     def finished(self) -> bool:
@@ -83,8 +84,7 @@ class ChatDecoder:
 
     def _chunk(self, chunk: Mapping[str, Any], event: str) -> list[Delta]:
         choices = chunk.get("choices")
-        choices = choices if isinstance(choices, list) else []
-        choice = next((item for item in choices if isinstance(item, Mapping) and not item.get("index")), {})
+        choice = self._choice(choices if isinstance(choices, list) else [])
         _raise_reported(chunk, choice, event)
         self._model = self._model or str(chunk.get("model") or "")
         self._take_usage(chunk.get("usage") or choice.get("usage"))
@@ -96,6 +96,13 @@ class ChatDecoder:
         if isinstance(reason, str) and reason:
             self._reason = reason
         return deltas
+
+    def _choice(self, choices: list[Any]) -> Mapping[str, Any]:
+        """The choice that is the reply: we ask for one; of several it is the lowest of those that came first."""
+        found = {position(item.get("index")) or 0: item for item in reversed(choices) if isinstance(item, Mapping)}
+        if self._chosen is None and found:
+            self._chosen = min(found)
+        return found.get(self._chosen or 0, {})
 
     def _delta(self, delta: Mapping[str, Any]) -> list[Delta]:
         deltas = self._keep(self._reasoning_in(delta))

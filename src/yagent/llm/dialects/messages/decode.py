@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from yagent.llm import json_text
-from yagent.llm.assemble import CallFinisher, Ending, ReplyContext, arguments_text, completed, count, largest
+from yagent.llm.assemble import CallFinisher, Ending, ReplyContext, arguments_text, completed, count, largest, position
 from yagent.llm.dialects.failure import read_object, stream_failure
 from yagent.llm.dialects.port import Delta
 from yagent.llm.engine import Completed, Finish, ReasoningDelta, TextDelta, TransientModelError
@@ -181,8 +181,7 @@ def _mapping(value: Any) -> Mapping[str, Any]:
 
 
 def _index(data: Mapping[str, Any]) -> int:
-    index = data.get("index")
-    return index if isinstance(index, int) else 0
+    return position(data.get("index")) or 0
 
 
 _HANDLERS = {

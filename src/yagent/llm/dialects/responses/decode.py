@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from yagent.llm import json_text
-from yagent.llm.assemble import CallFinisher, Ending, ReplyContext, arguments_text, completed, count
+from yagent.llm.assemble import CallFinisher, Ending, ReplyContext, arguments_text, completed, count, position
 from yagent.llm.dialects.failure import read_object, stream_failure
 from yagent.llm.dialects.port import Delta
 from yagent.llm.engine import Completed, Finish, ReasoningDelta, TextDelta, TransientModelError
@@ -85,8 +85,7 @@ class ResponsesDecoder:
         self._response = {**response, "status": kind.removeprefix("response.")}
 
     def _progress(self, kind: Any, data: Mapping[str, Any]) -> Iterator[Delta]:
-        index = data.get("output_index")
-        index = index if isinstance(index, int) else 0
+        index = position(data.get("output_index")) or 0
         if kind == "response.output_item.added":
             self._drafts[index] = dict(_mapping(data.get("item")))
         elif kind == "response.output_item.done":
