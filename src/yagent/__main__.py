@@ -1,20 +1,47 @@
 """Entry point. The exact question for the version is answered without importing anything of weight."""
 
+from __future__ import annotations
+
 import gc
 import os
 import sys
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import NoReturn
+
 
 def main() -> None:
     """Run yagent with the arguments of the process; does not return, except for `--version`."""
-    if sys.argv[1:] in (["--version"], ["-V"]) and _told_version():
-        return
+    try:
+        if sys.argv[1:] in (["--version"], ["-V"]) and _told_version():
+            return
+        run = _imported()
+        run()
+    except KeyboardInterrupt:
+        _interrupted()
+
+
+def _imported() -> Callable[[], NoReturn]:
+    """The whole program. Whoever interrupts while it is imported ends it at once: there is nothing yet that would need an orderly end."""
+    import signal
+
+    before = signal.getsignal(signal.SIGINT)
+    if before is signal.default_int_handler:  # else whoever started us wants it ignored
+        signal.signal(signal.SIGINT, _interrupted)
     gc.disable()  # nothing that is imported is garbage; looking for some takes a tenth of the start
     from yagent.apps.cli.main import main as run
 
     gc.freeze()
     gc.enable()
-    run()
+    signal.signal(signal.SIGINT, before)
+    return run
+
+
+def _interrupted(*_: object) -> NoReturn:
+    """End as a shell expects after Ctrl-C. An exception would be told of, or be lost in the import machinery."""
+    os._exit(130)
 
 
 def _told_version() -> bool:

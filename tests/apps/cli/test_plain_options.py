@@ -45,6 +45,7 @@ def outcome(kind: type[TyperCommand], arguments: list[str]) -> Any:
         "", "--text x", "--text=", "--text -", "--many a --many b", "--path a/b", "--path=", "--choice two", "--choice three",
         "--count 1", "--count 9", "--count 0", "--count 10", "--count -3", "--count x", "--count 1.5", "--count ٣", "--count 007",
         "--limit 0", "--limit 3", "--money 1.5", "--money -1", "--money nan", "--flag", "--flag --flag", "--unknown", "--text",
+        f"--count {'9' * 5000}", f"--limit {'9' * 5000}", "--limit 99999999999999999999", f"--money {'9' * 5000}",
     ],
 )  # fmt: skip
 def test_plain_options_give_what_typers_own_give(line: str) -> None:

@@ -9,7 +9,7 @@ from typer.main import get_command
 from yagent.apps.cli.application import application
 from yagent.apps.cli.crash import tell_of_crash
 from yagent.apps.cli.progress import write_to_standard_error
-from yagent.apps.cli.standard_output import flush_standard_streams, open_standard_descriptors, reader_has_left
+from yagent.apps.cli.standard_output import flush_standard_streams, hold_standard_output, open_standard_descriptors, reader_has_left
 from yagent.errors import YagentError
 from yagent.protocol.stop import FAILED, INTERRUPTED, PIPE_CLOSED, SUCCESS
 from yagent.protocol.visible import visible
@@ -20,6 +20,7 @@ PROMPT_OPTIONS = ("-p", "--prompt")
 def main(arguments: Sequence[str] | None = None) -> NoReturn:
     """Run the command line of the process (or `arguments`) and exit with its code."""
     open_standard_descriptors()
+    hold_standard_output()
     sys.excepthook = tell_of_crash
     try:
         code = _run(sys.argv[1:] if arguments is None else arguments)

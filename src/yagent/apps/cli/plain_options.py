@@ -11,6 +11,7 @@ from typing import Any, Final, Literal, get_args, get_origin
 from typer.core import TyperCommand, TyperGroup, TyperOption
 
 NOT_PLAIN: Final = object()
+PLAIN_DIGITS: Final = 18  # the interpreter refuses to read numbers of thousands
 
 
 class PlainOption(TyperOption):
@@ -65,7 +66,7 @@ def read_plain(kind: Any, value: Any) -> Any:
 def _read_text(kind: Any, text: str) -> Any:
     if kind is Path:
         return Path(text)
-    if kind is int and text.isascii() and text.isdigit():
+    if kind is int and text.isascii() and text.isdigit() and len(text) <= PLAIN_DIGITS:
         return int(text)
     return text if get_origin(kind) is Literal and text in get_args(kind) else NOT_PLAIN
 

@@ -2,6 +2,7 @@
 
 import asyncio
 import errno
+import io
 import os
 import select
 import stat
@@ -128,6 +129,13 @@ def flush_standard_streams() -> str:
             if stream is sys.stdout and failure.errno not in GONE:
                 why = os.strerror(failure.errno or 0)
     return why
+
+
+def hold_standard_output() -> None:
+    """Buffer what the parser prints also where the environment asks for unbuffered output, which loses what it could not write."""
+    raw = getattr(sys.stdout, "buffer", None)
+    if isinstance(raw, io.RawIOBase):
+        sys.stdout = io.TextIOWrapper(io.BufferedWriter(raw), encoding=sys.stdout.encoding, errors=sys.stdout.errors)
 
 
 def open_standard_descriptors() -> None:
