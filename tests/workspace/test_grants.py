@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import stat
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -147,3 +148,13 @@ async def test_without_a_data_home_everything_is_for_the_session(tmp_path: Path,
     await given.add(Offer("project", "shell(make)"))
     assert given.session_rules() == ("shell(make)",)
     assert await given.stored() == ()
+
+
+@pytest.mark.parametrize("put", [os.mkfifo, lambda path: path.symlink_to("/dev/zero")])
+async def test_what_is_no_file_is_not_waited_for(file: Path, tmp_path: Path, clock: VirtualClock, put: Callable[[Path], None]) -> None:
+    file.parent.mkdir()
+    put(file)
+    kept = grants(file, tmp_path, clock)
+    assert "is not a regular file" in (await kept.load() or "")
+    assert await kept.add(Offer("project", "shell(ls)")) is None
+    assert [grant.rule for grant in await kept.stored()] == ["shell(ls)"]

@@ -12,9 +12,12 @@ from typing import Any, BinaryIO
 
 from yagent.records import dataclass
 from yagent.rollout.records import VERSION, Entry, EventMessage, ResponseItem, SessionMeta, from_payload
+from yagent.runtime.atomic import NotRegularFileError
+from yagent.runtime.regular_file import open_regular
 
 LINE_LIMIT = 64 * 1024 * 1024  # bytes; a longer line is damage, not a record
 TOLD = 100  # skipped lines an account describes one by one
+NOT_A_FILE = "left out (not a regular file)"
 _CHUNK = 1024 * 1024
 _HEAD_RECORDS = 16  # the prompt is among the first of a file
 _TAIL_SIZES = (64 * 1024, 4 * 1024 * 1024)  # bytes read from the end; the larger only when the smaller holds no whole record
@@ -39,9 +42,9 @@ class Account:
 
 
 def read(path: Path, account: Account | None = None) -> Iterator[Entry]:
-    """The entries of a file in order. Raises OSError when it cannot be opened or read."""
+    """The entries of a file in order. Raises OSError when it cannot be opened or read, NotRegularFileError when it is no file."""
     account = account or Account()
-    with path.open("rb") as stream:
+    with open_regular(path) as stream:
         number = 0
         while line := stream.readline(LINE_LIMIT + 1):
             number += 1
@@ -129,17 +132,18 @@ def merged(paths: Sequence[Path], account: Account | None = None) -> Iterator[tu
     yield from heapq.merge(*(_named(path, account) for path in paths), key=lambda named: named[1].ordinal)
 
 
-def list_sessions(directory: Path, limit: int) -> list[SessionSummary]:
+def list_sessions(directory: Path, limit: int, account: Account | None = None) -> list[SessionSummary]:
     """The sessions recorded in `directory`, newest first; files that hold no session are left out.
 
-    Only the beginning and the end of each file are read. Raises OSError when the directory cannot be read.
+    Only the beginning and the end of each file are read; what is no file at all is accounted.
+    Raises OSError when the directory cannot be read.
     """
     if limit <= 0 or not directory.is_dir():
         return []
     summaries: list[SessionSummary] = []
     names = (path for path in directory.iterdir() if session_of(path) and not _is_delegation(path))
     for path in sorted(names, key=lambda path: path.name, reverse=True):
-        summary = _summary(path)
+        summary = _summary(path, account or Account())
         if summary is not None:
             summaries.append(summary)
         if len(summaries) == limit:
@@ -153,14 +157,17 @@ def _is_delegation(path: Path) -> bool:
 
 def _named(path: Path, account: Account) -> Iterator[tuple[Path, Entry]]:
     own = Account()
-    for entry in read(path, own):
-        yield path, entry
+    try:
+        for entry in read(path, own):
+            yield path, entry
+    except NotRegularFileError:
+        account.note(f"{path.name}: {NOT_A_FILE}")
     for text in own.skipped:
         account.note(f"{path.name}, {text}")
     account.count += own.count - len(own.skipped)
 
 
-def _summary(path: Path) -> SessionSummary | None:
+def _summary(path: Path, account: Account) -> SessionSummary | None:
     try:
         meta, started, prompt = _beginning(path)
         if meta is None:
@@ -169,6 +176,9 @@ def _summary(path: Path) -> SessionSummary | None:
         denied = end.get("denied", 0)
         told = (str(end.get("stop_reason", "")), str(end.get("status", "")), denied if isinstance(denied, int) else 0)
         return SessionSummary(meta.session, path, started, meta.project_dir, prompt, *told)
+    except NotRegularFileError:
+        account.note(f"{path.name}: {NOT_A_FILE}")
+        return None
     except OSError:
         return None
 
@@ -191,7 +201,7 @@ def _beginning(path: Path) -> tuple[SessionMeta | None, str, str]:
 def _end(path: Path) -> Mapping[str, Any]:
     """What the terminal record says when it is the file's last word, else nothing."""
     for size in _TAIL_SIZES:
-        with path.open("rb") as stream:
+        with open_regular(path) as stream:
             length = stream.seek(0, 2)
             stream.seek(max(0, length - size))
             lines = stream.read(size).split(b"\n")

@@ -32,7 +32,7 @@ LOCK_POLL_SECONDS = 0.05
 
 
 class NotRegularFileError(YagentError):
-    """The target of a write is a directory, a device, a pipe or a socket."""
+    """What is to be read or written is a directory, a device, a pipe or a socket."""
 
 
 class DamagedFileError(YagentError):

@@ -19,6 +19,7 @@ from yagent.protocol.asks import Offer
 from yagent.records import dataclass
 from yagent.runtime import atomic, supervise
 from yagent.runtime.clock import Clock
+from yagent.runtime.regular_file import open_regular
 from yagent.workspace.rules import Rule, RuleError, parse_rule
 
 PROJECTS = "authorized_projects"
@@ -125,10 +126,11 @@ class Grants:
 
 def _read(file: Path) -> dict[str, Any]:
     try:
-        content = json.loads(file.read_bytes())
+        with open_regular(file) as stream:
+            content = json.loads(stream.read())
     except FileNotFoundError:
         return {}
-    except (OSError, ValueError, RecursionError) as error:
+    except (OSError, ValueError, RecursionError, atomic.NotRegularFileError) as error:
         raise GrantsFileError(f"{file} cannot be read ({error}), so no grants of earlier sessions hold; repair or remove it") from error
     if not isinstance(content, dict) or not isinstance(content.get(PROJECTS, {}), dict):
         raise GrantsFileError(f"{file} does not hold grants, so none of earlier sessions hold; repair or remove it")

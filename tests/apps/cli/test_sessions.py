@@ -6,6 +6,7 @@ import os
 import re
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -285,3 +286,17 @@ def test_a_reader_that_leaves_ends_the_command_quietly(project: Path) -> None:
         process.stdout.close()
         errors = process.stderr.read()
         assert (process.wait(30), errors) == (141, b"")
+
+
+@pytest.mark.parametrize("put", [os.mkfifo, lambda path: path.symlink_to("/dev/zero")])
+def test_what_is_no_file_among_the_records_is_left_out_and_told(
+    project: Path, put: Callable[[Path], None], capfd: pytest.CaptureFixture[str]
+) -> None:
+    write(project, "20260101-100000_abc.jsonl", meta("abc", project), ended("agent_exit"))
+    put(rollouts(project) / "20260101-100001_abc_coding.jsonl")
+    put(rollouts(project) / "20260101-100002_odd.jsonl")
+    code, listed, told = run(capfd, "list")
+    assert (code, listed.count("\n"), told) == (0, 1, "yagent: 20260101-100002_odd.jsonl: left out (not a regular file)\n")
+    code, shown, _ = run(capfd, "show", "abc")
+    assert code == 0
+    assert "20260101-100001_abc_coding.jsonl: left out (not a regular file)" in shown

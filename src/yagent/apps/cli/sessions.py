@@ -79,8 +79,11 @@ class ShowOptions:
 
 def list_command(context: typer.Context, options: ListOptions) -> None:
     """List the sessions recorded for this directory, newest first."""
+    account = Account()
     with _records() as home:
-        found = _found(home, options.limit, everywhere=options.all)
+        found = _found(home, options.limit, account, everywhere=options.all)
+    for text in account.skipped:
+        write_to_standard_error(f"yagent: {visible(text)}")
     if not found:
         where = "" if options.all else f" for {visible(str(current_directory()))}"
         write_to_standard_error(f"yagent: no session is recorded{where}.")
@@ -89,13 +92,13 @@ def list_command(context: typer.Context, options: ListOptions) -> None:
     _print("  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows)
 
 
-def _found(home: DataHome, limit: int, *, everywhere: bool) -> list[SessionSummary]:
+def _found(home: DataHome, limit: int, account: Account, *, everywhere: bool) -> list[SessionSummary]:
     """The newest sessions, of this directory or of all."""
     here = home.rollout_dir(project_id(str(current_directory())))
     if not everywhere:
-        return list_sessions(here, limit)
+        return list_sessions(here, limit, account)
     places = sorted(here.parent.iterdir()) if here.parent.is_dir() else []
-    found = [summary for place in places for summary in list_sessions(place, limit)]
+    found = [summary for place in places for summary in list_sessions(place, limit, account)]
     return sorted(found, key=lambda summary: summary.started, reverse=True)[:limit]
 
 

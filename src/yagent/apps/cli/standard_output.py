@@ -134,7 +134,7 @@ def flush_standard_streams() -> str:
 def hold_standard_output() -> None:
     """Buffer what the parser prints also where the environment asks for unbuffered output, which loses what it could not write."""
     raw = getattr(sys.stdout, "buffer", None)
-    if isinstance(raw, io.RawIOBase):
+    if isinstance(raw, io.FileIO) and raw.fileno() == 1:
         sys.stdout = io.TextIOWrapper(io.BufferedWriter(raw), encoding=sys.stdout.encoding, errors=sys.stdout.errors)
 
 
