@@ -138,7 +138,7 @@ async def test_load_tool_opens_a_cold_tool_and_names_what_it_cannot_open(desk: D
 
 async def test_a_denial_by_rules_says_so_and_is_remembered(desk: Desk) -> None:
     probe = Probe(desk, actions=lambda parameters: (ReadPath(parameters.path),))
-    output = await desk.make("probe", path="~/.ssh/id_rsa\0")
+    output = await desk.make("probe", path="/proc/self/environ")
     assert output.is_error
     assert "refused by the rules" in output.text
     assert "user" not in output.text

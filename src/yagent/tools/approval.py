@@ -12,7 +12,7 @@ from yagent.runtime.supervise import in_thread
 from yagent.tools.bounds import sayable
 from yagent.tools.spec import AnySpec, CallContext
 from yagent.workspace.actions import Decision, Mode, Verdict
-from yagent.workspace.guard import fingerprint
+from yagent.workspace.guard import NO_PLACE, GuardError, fingerprint
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +52,8 @@ class Approval:
         if verdict.decision is Decision.ALLOW:
             return None
         if verdict.decision is Decision.DENY:
+            if all(reason.code == NO_PLACE for reason in verdict.reasons):
+                raise GuardError(f"{self._spec.name} was not executed: {verdict.explanation()}")
             text = f"{self._spec.name} was refused by the rules: {verdict.explanation()} Nothing was executed. Do not try to get around it."
             return Refused(text, verdict.subject, "rules", verdict.explanation())
         await self._spec.precheck(self._parameters, self._call)

@@ -52,7 +52,7 @@ def main(options_text: str) -> int:
         pattern = re.compile(
             re.escape(options.pattern) if options.fixed_text else options.pattern, re.IGNORECASE if options.ignore_case else 0
         )
-    except re.error as error:
+    except (re.error, RecursionError, OverflowError) as error:
         sys.stderr.write(f"regex parse error: {error}\n")
         return 2
     found = failed = False

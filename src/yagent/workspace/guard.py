@@ -23,9 +23,12 @@ MAX_LINKS = 40
 MAX_HASHED_BYTES = 8 * 1024 * 1024
 """Bigger files are fingerprinted by size, times and inode instead of content."""
 
+NO_PLACE = "path"
+"""The code of the reason when a path leads nowhere that could be judged: the call is a mistake, and no rule refused it."""
+
 
 class GuardError(YagentError):
-    """A path that cannot be judged: empty, with a NUL byte, of another user's home, a loop of links, or changed meanwhile."""
+    """A path that cannot be judged: empty, with a NUL byte or half a character, of another user's home, circular, or changed meanwhile."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,6 +143,10 @@ class Guard:
             raise GuardError("the path is empty; name a file or directory")
         if "\0" in path:
             raise GuardError(f"{path!r}: a path cannot contain a NUL byte; name the file without it")
+        try:
+            os.fsencode(path)
+        except UnicodeEncodeError:
+            raise GuardError(f"{path!r}: holds half a character (a lone surrogate), which no file name can; write it whole") from None
         if not literal and path.startswith("~"):
             path = self._expand_home(path)
         return path if path.startswith("/") else f"{directory or self.root}/{path}"

@@ -27,6 +27,8 @@ def pattern_problem(pattern: str, said: str) -> str:
         except re.error as error:
             if error.msg in _WORDS and error.pos is not None:
                 return _located(_WORDS[error.msg], pattern, error.pos)
+        except (RecursionError, OverflowError):
+            return "the pattern is nested too deeply, or counts too far; search for a simpler one, or set fixed_text=true"
     reasons = [line.removeprefix("error: ") for line in said.splitlines() if line.startswith("error: ")]
     reason = reasons[0] if reasons else said.strip().splitlines()[-1] if said.strip() else "it is not valid"
     return f"the pattern is refused: {reason}; escape special characters with a backslash, or set fixed_text=true"

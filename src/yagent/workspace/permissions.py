@@ -30,7 +30,7 @@ from yagent.workspace.actions import (
     Verdict,
 )
 from yagent.workspace.file_system import FileSystem, LocalFileSystem
-from yagent.workspace.guard import Guard, GuardError, Location
+from yagent.workspace.guard import NO_PLACE, Guard, GuardError, Location
 from yagent.workspace.loopback import is_loopback
 from yagent.workspace.path_judge import WHOLE_WORKSPACE, PathJudge, library_roots
 from yagent.workspace.protected import ProtectedSet, ProtectedSettings
@@ -170,7 +170,7 @@ class Permissions:
                 self._judge_one(action, judged, tool_allowed=by_name is ALLOWED)
                 self._follow_move(action, actions)
             except GuardError as error:
-                judged.add(Finding(Decision.DENY, Reason("path", str(error))))
+                judged.add(Finding(Decision.DENY, Reason(NO_PLACE, str(error))))
         if declared_dangerous and self.mode is Mode.ASK and not judged.ruled:
             judged.add(asks("declared_dangerous", "the model itself calls this dangerous"))
         return judged.verdict(" ".join(_subject(action) for action in actions) or tool)

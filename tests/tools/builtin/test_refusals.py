@@ -1,5 +1,6 @@
 """Calls that cannot succeed: refused before anybody is asked, in words that name the next call, by names relative to the workspace."""
 
+import os
 from pathlib import Path
 
 import pytest
@@ -140,3 +141,45 @@ async def test_nothing_is_prepared_for_people_who_are_not_asked(asking: Desk, wo
     asking.permissions.set_mode(Mode.YOLO)
     assert not (await asking.make("create_file", path="new.txt", content="x")).is_error
     assert asking.person.asked == []
+
+
+@pytest.mark.parametrize("mode", Mode)
+@pytest.mark.parametrize(
+    ("name", "arguments", "said"),
+    [
+        ("read_file", {"path": ""}, "the path is empty"),
+        ("read_file", {"path": "a\0b"}, "NUL byte"),
+        ("read_file", {"path": "a\ud800b"}, "half a character"),
+        ("read_file", {"path": "loop"}, "in a circle"),
+        ("create_file", {"path": "a\ud800b", "content": "x"}, "half a character"),
+        ("create_file", {"path": "a\ufffdb/c", "content": "x"}, "U+FFFD"),
+        ("delete_file", {"path": "a\ud800b"}, "half a character"),
+        ("rename_file", {"source": "taken.txt", "target": "a\ufffdb"}, "U+FFFD"),
+    ],
+)
+async def test_a_path_that_can_be_none_is_a_mistake_and_no_denial(
+    asking: Desk, workspace: Path, mode: Mode, name: str, arguments: dict[str, object], said: str
+) -> None:
+    (workspace / "loop").symlink_to("loop")
+    before = sorted(os.listdir(workspace))
+    asking.permissions.set_mode(mode)
+    output = await asking.make(name, **arguments)
+    assert output.is_error
+    assert said in output.text
+    assert "rule" not in output.text
+    assert asking.denials == []
+    assert asking.person.asked == []
+    assert sorted(os.listdir(workspace)) == before
+
+
+async def test_a_file_whose_name_really_holds_the_replacement_character_can_be_changed(asking: Desk, workspace: Path) -> None:
+    (workspace / "a\ufffdb").mkdir()
+    assert not (await asking.make("create_file", path="a\ufffdb/c", content="x")).is_error
+
+
+@pytest.mark.parametrize("pattern", ["(" * 5000, "a{99999999999999999999}"])
+async def test_a_pattern_no_engine_takes_is_said_to_be_one(asking: Desk, pattern: str) -> None:
+    output = await asking.make("search_by_regex", pattern=pattern)
+    assert output.is_error
+    assert "inside" not in output.text
+    assert "pattern" in output.text

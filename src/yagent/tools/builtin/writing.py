@@ -1,5 +1,6 @@
 """Changing files. Each change is one atomic step; answers show what changed."""
 
+import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated, Final, TypeVar
@@ -12,6 +13,7 @@ from yagent.tools.spec import AnySpec, CallContext, Effect, Execute, Output, Pre
 from yagent.workspace import editing, files
 from yagent.workspace.actions import EditPath
 from yagent.workspace.files import WriteResult
+from yagent.workspace.guard import GuardError
 from yagent.workspace.named_path import printable
 
 P = TypeVar("P")
@@ -73,14 +75,14 @@ def writing() -> tuple[AnySpec, ...]:
 
 def _create_file() -> Spec[CreateFile]:
     async def execute(parameters: CreateFile, call: CallContext) -> Output:
-        place, name = _place(parameters.path, call)
+        place, name = _new_place(parameters.path, call)
         ledger = call.scope.ledger
         written = await files.create(place, parameters.content, name=name, overwrite=parameters.overwrite, ledger=ledger)
         return _written("Created" if written.created else "Replaced", written, call)
 
     async def precheck(parameters: CreateFile, call: CallContext) -> None:
         if may_look(call, parameters.path):
-            place, name = _place(parameters.path, call)
+            place, name = _new_place(parameters.path, call)
             await files.planned_creation(place, parameters.content, name=name, overwrite=parameters.overwrite, ledger=call.scope.ledger)
 
     async def preview(parameters: CreateFile, call: CallContext) -> str:
@@ -200,10 +202,18 @@ def _place(path: str, call: CallContext, *, follow_last: bool = True) -> tuple[P
     return place, label(place, call.scope)
 
 
+def _new_place(path: str, call: CallContext, *, follow_last: bool = True) -> tuple[Path, str]:
+    """The place of what may not be there yet. Raises GuardError where its name lost characters on the way here."""
+    place, name = _place(path, call, follow_last=follow_last)
+    if any("\ufffd" in part.name and not os.path.lexists(part) for part in (place, *place.parents)):
+        raise GuardError(f"{name}: holds U+FFFD, which stands for a character that was lost on the way; nothing was done, write it whole")
+    return place, name
+
+
 def _both(parameters: RenameFile, call: CallContext) -> tuple[tuple[Path, Path], tuple[str, str]]:
     """The places of a renaming, and what they are called in answers."""
     source, source_name = _place(parameters.source, call, follow_last=False)
-    target, target_name = _place(parameters.target, call, follow_last=False)
+    target, target_name = _new_place(parameters.target, call, follow_last=False)
     return (source, target), (source_name, target_name)
 
 
