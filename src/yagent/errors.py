@@ -57,6 +57,7 @@ YagentError
   NoDirectoryError
   NoSuchSession
   UnreadableRecords
+  UnusableOption
   NotUnderstoodError
 """
 

@@ -3,7 +3,7 @@
 import asyncio
 import os
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, ClassVar, Literal
 
 import typer
 
@@ -14,6 +14,8 @@ from yagent.apps.cli.standard_input import PromptError, read_prompt
 from yagent.apps.cli.standard_output import StandardOutput
 from yagent.apps.cli.terminal_asks import open_terminal
 from yagent.config.values import duration_seconds
+from yagent.errors import YagentError
+from yagent.protocol.stop import USAGE
 from yagent.records import dataclass
 from yagent.runtime.clock import SystemClock
 from yagent.session.build import open_session
@@ -21,6 +23,12 @@ from yagent.session.request import RunFlags, SessionRequest
 
 Texts = list[str]
 ALLOW_HELP = "Allow, for example 'shell(pytest *)'. Repeatable. With -y such a list is a ceiling: of its kind nothing else runs unasked."
+
+
+class UnusableOption(YagentError):
+    """The value of an option means nothing."""
+
+    exit_code: ClassVar[int] = USAGE
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -60,9 +68,24 @@ def command(context: typer.Context, options: RunOptions) -> None:
         raise PromptError('The full-screen interface is not part of this version yet. Give a task: yagent -p "…", or try: yagent demo')
     if len(options.prompt or ()) > 1:
         raise PromptError("There are several prompts. Give one -p; a longer task can come from a file (-f) or through a pipe.")
+    _check(options)
     prompt = read_prompt(options.prompt[0] if options.prompt else None, options.taskfile)
     terminal = open_terminal(os.environ)
     raise SystemExit(asyncio.run(_run(prompt, options, terminal)))
+
+
+def _check(options: RunOptions) -> None:
+    """Refuse what would otherwise be passed over in silence, or taken for something else."""
+    if options.model is not None and not options.model.strip():
+        raise UnusableOption("-m is empty. Name a model, or leave it out: the provider's own model is used then.")
+    if options.provider is not None and not options.provider.strip():
+        raise UnusableOption("--provider is empty. Name one of the configuration, or leave it out.")
+    for name in options.pass_env or ():
+        if not name or "=" in name or "\0" in name:
+            raise UnusableOption(f"--pass-env {name!r} is no name of a variable. Set it where yagent is started, and give its name alone.")
+    for option, path in (("-c", options.config), ("-f", options.taskfile)):
+        if path is not None and not path.name:
+            raise UnusableOption(f"{option} names no file: it is empty or a directory. Name the file.")
 
 
 async def _run(prompt: str, options: RunOptions, terminal: int | None) -> int:

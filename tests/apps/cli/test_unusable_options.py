@@ -1,0 +1,27 @@
+"""Options whose value means nothing are refused before anything begins."""
+
+import pytest
+
+from yagent.apps.cli.main import main
+from yagent.protocol.stop import USAGE
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["-p", "x", "-m", ""], "-m is empty"),
+        (["-p", "x", "--provider", " "], "--provider is empty"),
+        (["-p", "x", "--pass-env", "A=B"], "--pass-env 'A=B' is no name of a variable"),
+        (["-p", "x", "--pass-env", ""], "--pass-env '' is no name of a variable"),
+        (["-p", "x", "-c", ""], "-c names no file"),
+        (["-f", ""], "-f names no file"),
+        (["-p", "x", "--max-steps", "9" * 5000], "Invalid value for '--max-steps'"),
+    ],
+)
+def test_a_value_that_means_nothing_is_wrong_usage(arguments: list[str], said: str, capfd: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as end:
+        main(arguments)
+    out, told = capfd.readouterr()
+    assert (end.value.code, out) == (USAGE, "")
+    assert said in told
+    assert len(told) < 300
