@@ -160,8 +160,8 @@ async def test_J04_a_stop_reaches_every_agent_and_every_process_below(sessions: 
     model_server.play({"are the Director": director, "are Coding": coding, "are Repo": repo, "are DevOps": devops})
     sessions.configure("[agent]\nmax_parallel_delegations = 3\n")
     async with sessions.open(clock=SystemClock(), mode="full-yolo") as opened:
-        files = [sessions.workspace / name for name in ("background", "file0")]
-        result = await stopped(opened, "go", lambda: all(file.exists() for file in files))
+        there = sessions.workspace.glob  # one command has the write lock, whichever came first
+        result = await stopped(opened, "go", lambda: any(there("background")) and any(there("file?")))
         assert result.stop_reason is StopReason.CANCELLED
         sizes = {path.name: path.stat().st_size for path in sessions.workspace.iterdir() if path.is_file()}
         requests = len(model_server.exchanges)
