@@ -14,6 +14,7 @@ from yagent.protocol.stop import USAGE
         (["-p", "x", "--pass-env", "A=B"], "--pass-env 'A=B' is no name of a variable"),
         (["-p", "x", "--pass-env", ""], "--pass-env '' is no name of a variable"),
         (["-p", "x", "-c", ""], "-c names no file"),
+        (["-p", "x", "-c", "/nonexistent", "--output", "json"], "does not exist"),
         (["-f", ""], "-f names no file"),
         (["-p", "x", "--max-steps", "9" * 5000], "Invalid value for '--max-steps'"),
     ],
