@@ -174,3 +174,18 @@ def test_the_raw_document_is_had_from_a_file_that_does_not_validate(tmp_path: Pa
     path = tmp_path / "c.toml"
     path.write_text("agent = 5\n")
     assert decode_raw(path) == {"agent": 5}
+
+
+def test_a_number_of_thousands_of_digits_is_named(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match="a number that cannot be read"):
+        loaded(tmp_path, f"[agent]\nmax_parallel_delegations = {'9' * 5000}\n")
+
+
+def test_a_link_that_leads_nowhere_is_called_one(tmp_path: Path) -> None:
+    loaded(tmp_path, "")
+    path = tmp_path / "home/config/config.toml"
+    path.unlink()
+    path.symlink_to(tmp_path / "gone.toml")
+    with pytest.raises(ConfigError, match="is a link to a file that does not exist") as caught:
+        load(None, environ={}, home=home_at(tmp_path / "home"))
+    assert "-c" not in str(caught.value)

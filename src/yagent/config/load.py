@@ -102,11 +102,11 @@ def read_text(path: Path) -> str:
         with path.open("rb") as file:
             data = file.read(LARGEST_FILE + 1)
     except (FileNotFoundError, NotADirectoryError):
-        raise ConfigError(
-            "The configuration file does not exist.",
-            where=f"File: {path}",
-            fix="Give the right path; a file named with -c is never created.",
-        ) from None
+        if path.is_symlink():
+            what, fix = "is a link to a file that does not exist", "Repair the link or remove it."
+        else:
+            what, fix = "does not exist", "Give the right path; a file named with -c is never created."
+        raise ConfigError(f"The configuration file {what}.", where=f"File: {path}", fix=fix) from None
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or str(error)
         raise ConfigError(
@@ -138,6 +138,11 @@ def parse(text: str, path: Path) -> dict[str, Any]:
     except RecursionError:
         raise ConfigError(
             "The configuration file is nested too deeply.", where=f"File: {path}", fix="Take the nested lists or tables apart."
+        ) from None
+    except ValueError as error:  # of int(), for thousands of digits
+        message = str(error).partition(";")[0]
+        raise ConfigError(
+            f"The configuration file holds a number that cannot be read: {message}.", where=f"File: {path}", fix="Correct that number."
         ) from None
 
 
