@@ -165,7 +165,6 @@ def test_yolo_runs_what_stays_inside(tmp_path: Path, line: str) -> None:
         ("tool $X", "unknown_operand"),
         ("echo x > $X", "unknown_operand"),
         ("touch $X", "not_followed"),
-        ("X=~/.s; cat ${X}sh/id_rsa", "unknown_operand"),
         ("cat $KUBECONFIG", "unknown_operand"),
         ("PATH=. make", "environment"),
         ("LD_PRELOAD=x make", "environment"),

@@ -36,26 +36,35 @@ class OperandJudge:
     """Judges operands of shell commands with the paths judge.
 
     `doubtful`: something in the line names, or could be turned into, a path that leads out of the workspace; what is only known when
-    the line runs could then be such a path. `arrivals`: where the line itself brings what is there now under another name.
+    the line runs could then be such a path. `arrivals`: where the line itself brings what is there now under another name. `tells`: some
+    text of the line names a secret, which an operand that is not known yet may turn out to be.
     """
 
     paths: PathJudge
     doubtful: bool = False
     arrivals: Arrivals | None = None
+    tells: bool = False
 
     def of(self, command: Command) -> OperandJudge:
         """Return the judge of one command's operands: what it moves itself is not in its own way."""
         return self if self.arrivals is None or not self.arrivals.known else replace(self, arrivals=self.arrivals.beside(command))
 
     def settled(self, words: Sequence[Word], directories: Directories) -> tuple[Word, ...]:
-        """Replace patterns by the files they stand for; one that cannot be expanded becomes a word that is not known."""
+        """Replace patterns by the files they stand for; one that cannot be expanded becomes a word that is not known.
+
+        The secret places that a pattern can match are among them, whether they are found or not.
+        """
         result: list[Word] = []
         for word in words:
             if not word.glob or word.glob.endswith("/**"):
                 result.append(word)
                 continue
-            known = directories is not None and len(directories) == 1 and word.known
-            names = expand(word.glob, next(iter(directories or ("/",))), self.paths.guard.file_system) if known else None
+            bases = starts_of(word.glob, directories)
+            result += [
+                Word(word.source, str(place)) for base in bases for place in self.paths.protected.secrets_matching(f"{base}/{word.glob}")
+            ]
+            known = len(bases) == 1 and word.known
+            names = expand(word.glob, bases[0], self.paths.guard.file_system) if known else None
             if names is None:
                 result.append(Word(word.source, word.text[: len(word.text) - len(word.text.lstrip("-"))], known=False, splits=True))
             else:
@@ -88,7 +97,7 @@ class OperandJudge:
             refused = self._likely(word, directories, mode)
             if refused is not None:
                 return refused
-            if mode is Mode.FULL_YOLO or (mode is Mode.YOLO and inert and not self.doubtful):
+            if (mode is Mode.FULL_YOLO and not self.tells) or (mode is Mode.YOLO and inert and not self.doubtful):
                 return ALLOWED
             return asks("unknown_operand", f"{word.source or 'what it is given'} is only known when the line runs")
         found = self._each(word, directories, mode)
@@ -152,6 +161,13 @@ class OperandJudge:
             return ALLOWED
         if word.known and _NETWORK_FILE.match(word.text):
             return ALLOWED if mode is Mode.FULL_YOLO else asks("network", f"{word.text} reaches the network")
+        result = self._opened(word, redirection, mode)
+        if word.glob:
+            for found in self.settled((word,), redirection.directories):
+                result = result.stricter(self._opened(found, redirection, mode) if found.known else ALLOWED)
+        return result
+
+    def _opened(self, word: Word, redirection: Redirection, mode: Mode) -> Finding:
         if redirection.operator in ("<", "<&"):
             return self.read(Read(word), redirection.directories, mode, inert=False)
         change: Change = "replace" if redirection.operator in _REPLACING else "create"
@@ -169,7 +185,7 @@ class OperandJudge:
         if _URL.match(word.text):
             return ALLOWED if mode is Mode.FULL_YOLO or is_loopback(word.text) else asks("network", f"{word.text} is not on this machine")
         result = ALLOWED
-        for text, leads_away in _candidates(word.text):
+        for text, leads_away in candidates(word.text):
             if text in FREE_DEVICES or _DESCRIPTOR.fullmatch(text):
                 continue
             try:
@@ -185,6 +201,9 @@ class OperandJudge:
 
     def _likely(self, word: Word, directories: Directories, mode: Mode) -> Finding | None:
         """A refusal that the likely value of a word would bring; a likely value never allows anything."""
+        begun = self.mention(Word(word.source, f"{word.text}0"), directories, mode) if not word.known and "/" in word.text else ALLOWED
+        if begun.decision is Decision.DENY:
+            return begun
         if not word.guess:
             return None
         found = self.mention(Word(word.source, word.guess), directories, mode)
@@ -210,7 +229,12 @@ class OperandJudge:
             locations = self.locations(word, directories, follow_last=follow_last)
         except GuardError as error:
             return denies("path", str(error))
-        return _unknown_directory(word.text, mode) if locations is None else locations
+        return _unknown_directory(word.text, Mode.YOLO if self.tells else mode) if locations is None else locations
+
+
+def starts_of(glob: str, directories: Directories) -> tuple[str, ...]:
+    """Return where a pattern starts from: anywhere is the same for an absolute one; nowhere when that is not known."""
+    return ("/",) if glob.startswith("/") else tuple(sorted(directories or ()))
 
 
 def _unknown_directory(text: str, mode: Mode) -> Finding:
@@ -239,7 +263,7 @@ def _makings(command: Command) -> bool:
     return any(re.search(r"[/~\\]|\.\.", text) for text in loose)
 
 
-def _candidates(text: str) -> Iterable[tuple[str, bool]]:
+def candidates(text: str) -> Iterable[tuple[str, bool]]:
     """The parts of a word that may be paths, and whether each leads somewhere else by its look (absolute, or upwards)."""
     pieces = {text, *_PARTS.split(text), _ATTACHED.sub("", text, count=1)}
     for piece in sorted(pieces):

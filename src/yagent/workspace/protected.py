@@ -7,6 +7,7 @@ unicode form folded, since one file system or another takes `.GIT/Hooks` for `.g
 
 from __future__ import annotations
 
+import fnmatch
 import unicodedata
 from collections.abc import Iterable
 from functools import cached_property
@@ -126,6 +127,7 @@ OWN_SECRETS = "yagent's own configuration and keys"
 GIT_DIRECTORY = "the git directory, where hooks and configuration start programs"
 
 _OTHER_PROCESS = pattern(r"/proc/(\d+|self|thread-self)(/|$)")
+_SET = pattern(r"\[[!^]?\]?(?:\[:\w+:\]|[^\]])*\]")
 _IGNORED_BY_SOME = pattern("[\u200c-\u200f\u202a-\u202e\u206a-\u206f\ufeff]")
 
 
@@ -178,6 +180,17 @@ class ProtectedSet:
             return Protection("secret", OWN_SECRETS)
         return self._by_name(location)
 
+    def secrets_matching(self, glob: str) -> tuple[Path, ...]:
+        """Return the secret places that an absolute pattern can match, or lead into; by a mere `*` only those that are there."""
+        parts = tuple(fold(part) for part in _plain_parts(glob))
+        if len(parts) > 1 and _leads_to((parts[0],), ("proc",)) and _may_be_process(parts[1]):
+            return (Path("/proc/self"),)
+        return tuple(
+            path
+            for place, path in self._secret_names
+            if _leads_to(parts, place) and (_says_something(parts[: len(place)]) or self._guard.file_system.look(str(path)) is not None)
+        )
+
     def secret_below(self, location: Location) -> Protection | None:
         """Return the secret that a recursive read from here would reach, if any."""
         own = self.of(location)
@@ -210,6 +223,11 @@ class ProtectedSet:
 
     def _by_folded_name(self, places: Iterable[tuple[Path, str]]) -> dict[tuple[str, ...], str]:
         return {_folded(name): what for place, what in places for name in (place, self._guard.resolve(place))}
+
+    @cached_property
+    def _secret_names(self) -> tuple[tuple[tuple[str, ...], Path], ...]:
+        names = {name for place, _ in _secret_places(self._settings) for name in (place, self._guard.resolve(place))}
+        return tuple((_folded(name), name) for name in sorted(names))
 
     @cached_property
     def _single_secrets(self) -> tuple[Path, ...]:
@@ -259,6 +277,34 @@ def _guarded_places(settings: ProtectedSettings) -> Iterable[tuple[Path, str]]:
         yield path, GIT_DIRECTORY
     for path in settings.guarded:
         yield path, "a protected place"
+
+
+def _plain_parts(glob: str) -> list[str]:
+    """The components of a pattern; a set in brackets is taken for any character, and `..` takes the component before it back."""
+    parts: list[str] = []
+    for part in glob.split("/"):
+        if part == "..":
+            parts = parts[:-1]
+        elif part not in ("", "."):
+            parts.append(_SET.sub("?", part))
+    return parts
+
+
+def _may_be_process(part: str) -> bool:
+    rest = part.replace("*", "").replace("?", "")
+    return rest == "" or rest.isdigit() or any(fnmatch.fnmatchcase(name, part) for name in ("self", "thread-self"))
+
+
+def _says_something(parts: tuple[str, ...]) -> bool:
+    return all(part.strip("*?.") for part in parts)
+
+
+def _leads_to(parts: tuple[str, ...], place: tuple[str, ...]) -> bool:
+    """Whether a pattern can stand for a place or something in it; as in bash, a wildcard does not stand for the dot of a hidden name."""
+    return len(parts) >= len(place) and all(
+        fnmatch.fnmatchcase(name, part) and (not name.startswith(".") or part.startswith("."))
+        for name, part in zip(place, parts, strict=False)
+    )
 
 
 def _contains(name: tuple[str, ...], part: str) -> bool:

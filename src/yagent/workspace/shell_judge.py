@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 
 from yagent.records import dataclass
@@ -13,6 +14,7 @@ from yagent.workspace.operand_judge import OperandJudge, could_lead_out
 from yagent.workspace.path_judge import PathJudge
 from yagent.workspace.programs.environment import reads_bytes_as_we_do
 from yagent.workspace.rule_book import Finding, asks
+from yagent.workspace.secret_names import secrets_named, tells_of_secrets
 from yagent.workspace.shell_syntax import analyse
 
 _LOOKED_AT = 16
@@ -50,7 +52,11 @@ class ShellJudge:
         if mode is not Mode.FULL_YOLO and not text.isascii() and not reads_bytes_as_we_do(self.environment):
             collected.findings.append(asks("locale", "letters that are not ASCII may be read as something else in this locale; use UTF-8"))
         arrivals = arrivals_of(analysis, self.paths, OperandJudge(self.paths).settled)
-        judge = CommandJudge(self.paths, OperandJudge(self.paths, could_lead_out(analysis), arrivals), self.environment)
+        operands = OperandJudge(self.paths, could_lead_out(analysis), arrivals)
+        if mode is Mode.FULL_YOLO and tells_of_secrets(analysis, operands, self._home):
+            operands = replace(operands, tells=True)
+        judge = CommandJudge(self.paths, operands, self.environment)
+        collected.findings += secrets_named(analysis, operands)
         if mode is not Mode.FULL_YOLO and judge.is_of_workspace("bash"):
             collected.findings.append(asks("workspace_shell", "the bash that would run this line comes from the workspace itself"))
         for command in analysis.commands:
@@ -61,6 +67,11 @@ class ShellJudge:
             collected.ruled,
             may_be_remembered=len(analysis.commands) == 1 and not analysis.hazards and not analysis.problem,
         )
+
+    @property
+    def _home(self) -> Path | None:
+        home = self.environment.get("HOME")
+        return Path(home) if home else None
 
     def _denied_loosely(self, pieces: tuple[tuple[str, ...], ...]) -> list[Finding]:
         """A deny rule holds in a line that is not understood, too, as far as its words can be seen."""

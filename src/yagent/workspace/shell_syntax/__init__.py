@@ -12,6 +12,7 @@ from collections.abc import Mapping
 from yagent.workspace.shell_syntax.commands import Analysis, Budget, Command, Place
 from yagent.workspace.shell_syntax.heredoc import MARK
 from yagent.workspace.shell_syntax.lexer import NotUnderstoodError
+from yagent.workspace.shell_syntax.namings import namings_of
 from yagent.workspace.shell_syntax.parse import run_script
 from yagent.workspace.shell_syntax.simple import Line
 from yagent.workspace.shell_syntax.words import Script
@@ -43,7 +44,9 @@ def analyse(text: str, *, directory: str, variables: Mapping[str, str] | None = 
             run_script(line, Script(text, lifted=False), Place(frozenset({directory}), line.environment, likely))
         except NotUnderstoodError as error:
             problem = str(error)
-    return Analysis(tuple(line.commands), tuple(dict.fromkeys(line.hazards)), problem, loose_words(text) if problem else ())
+    return Analysis(
+        tuple(line.commands), tuple(dict.fromkeys(line.hazards)), problem, loose_words(text) if problem else (), namings_of(line.names)
+    )
 
 
 def _used(text: str, variables: Mapping[str, str]) -> dict[str, str]:

@@ -33,6 +33,15 @@ class Redirection:
 
 
 @dataclass(frozen=True, slots=True)
+class Naming:
+    """A word that may name a place although no program is given it here: a value, a loop's list, text that is fed to a command. One that
+    rests on variables stands for each value the line itself gives them (with wildcards, `word.glob` is a pattern)."""
+
+    word: Word
+    directories: Directories
+
+
+@dataclass(frozen=True, slots=True)
 class Hazard:
     """Something that makes words mean other than they say, or runs what cannot be seen. `text` completes "this line …"."""
 
@@ -98,6 +107,7 @@ class Analysis:
     hazards: tuple[Hazard, ...] = ()
     problem: str = ""
     loose_words: tuple[tuple[str, ...], ...] = ()
+    namings: tuple[Naming, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

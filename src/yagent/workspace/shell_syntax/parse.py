@@ -179,6 +179,7 @@ class _Parser(SimpleParser):
         self._next += 1
         self._add(Command((), assignments=(Assignment(name, Word("", "", known=False)),), directories=place.directories))
         values = self._for_values(place)
+        self._line.names.loop(name, values, place)
         body = self._next
         directories = place.directories
         known = [word.value for word in values if word.value is not None]
@@ -220,7 +221,7 @@ class _Parser(SimpleParser):
         self._next += 1
         if not self._is_word():
             raise NotUnderstoodError("case is followed by something that is not a word")
-        self._word(place)
+        self._line.names.add(self._word(place), place)
         self._skip_newlines()
         self._expect("in")
         directories = place.directories

@@ -20,6 +20,7 @@ from yagent.workspace.shell_syntax.commands import (
 )
 from yagent.workspace.shell_syntax.heredoc import HereDocument, body_of
 from yagent.workspace.shell_syntax.lexer import Lexer, NotUnderstoodError, Token
+from yagent.workspace.shell_syntax.namings import Names
 from yagent.workspace.shell_syntax.words import Found, Script, Word, decode, decode_body, decode_value
 
 RESERVED = frozenset(
@@ -31,6 +32,7 @@ RESERVED = frozenset(
 _ASSIGNMENT = re.compile(r"([A-Za-z_][A-Za-z0-9_]*)\+?=")
 _SUBSCRIPT = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\[")
 _REDIRECTIONS = frozenset({"<", ">", ">>", "<&", ">&", "&>", "&>>", "<>", ">|", "<<<"})
+_DECLARING = frozenset({"export", "readonly", "declare", "typeset", "local"})
 _CHANGES_DIRECTORY = frozenset({"cd", "pushd", "popd"})
 _SETS_VARIABLES = re.compile(r"\b(read|unset|mapfile|readarray|getopts|let|eval|source|printf\s+-v|declare|typeset|local)\b|\(\(")
 
@@ -51,6 +53,7 @@ class Line:
     bodies: list[HereDocument] = field(default_factory=list)
     commands: list[Command] = field(default_factory=list)
     hazards: list[Hazard] = field(default_factory=list)
+    names: Names = field(default_factory=Names)
 
     def hazard(self, code: str, text: str) -> None:
         """Note something that keeps the line from meaning what it says; `text` completes "this line …"."""
@@ -144,9 +147,16 @@ class SimpleParser:
             raise NotUnderstoodError("a bracket stands inside a command")
         if words and words[0].value == "time" and self._text_at(start) == "time" and len(words) > 1 and words[1].source in RESERVED:
             raise NotUnderstoodError("time stands before something other than a command")
+        if words and words[0].value in _DECLARING:
+            self._declared(words[1:], place)
         command = Command(tuple(words), tuple(assignments), redirections, place.directories, stdin)
         self._add(self._line.unwrap(self._line, command, place))
         return self._after(command, place)
+
+    def _declared(self, words: list[Word], place: Place) -> None:
+        for word in words:
+            if match := _ASSIGNMENT.match(word.source):
+                self._line.names.assign(match[1], word.source[match.end() :], self._known(place), place, adds="+" in match[0])
 
     def _text_at(self, index: int) -> str:
         return self._text[self._tokens[index].start : self._tokens[index].end]
@@ -165,6 +175,7 @@ class SimpleParser:
         found = Found()
         value = decode_value(self._text, match.end(), token.end, found, self._variables(place))
         self._inside(found, place)
+        self._line.names.assign(match[1], self._text[match.end() : token.end], self._known(place), place, adds="+" in match[0])
         return Assignment(match[1], value)
 
     def _word(self, place: Place) -> tuple[Word, ...]:
@@ -172,11 +183,17 @@ class SimpleParser:
         found = Found()
         words = decode(self._text, token.start, token.end, found, self._variables(place))
         self._inside(found, place)
-        if place.likely and not all(word.known for word in words):
-            likely = decode(self._text, token.start, token.end, Found(), {**place.likely, **self._variables(place)})
+        if not all(word.known for word in words):
+            self._line.names.use(self._text[token.start : token.end], self._known(place), place)
+        latest = {**self._line.names.latest(), **place.likely}
+        if latest and not all(word.known for word in words):
+            likely = decode(self._text, token.start, token.end, Found(), {**latest, **self._variables(place)})
             if len(likely) == len(words):
                 words = tuple(replace(word, guess=guess.text if guess.known else "") for word, guess in zip(words, likely, strict=True))
         return words
+
+    def _known(self, place: Place) -> dict[str, str]:
+        return {**place.likely, **self._variables(place)}
 
     def _variables(self, place: Place) -> dict[str, str]:
         """The variables whose value is certain here; PWD follows the working directory."""
@@ -188,6 +205,8 @@ class SimpleParser:
     def _inside(self, found: Found, place: Place) -> None:
         for text in found.hazards:
             self._line.hazard("expansion", f"holds an expansion that cannot be judged: {text}")
+        for text in found.defaults:
+            self._line.names.assign("", text, self._known(place), place, adds=False)
         for script in found.scripts:
             self._line.run(self._line, script, place)
 
@@ -213,6 +232,7 @@ class SimpleParser:
             target = words[0] if len(words) == 1 else Word("", "", known=False)
             if operator == "<<<":
                 stdin = target
+                self._line.names.add(words, place)
             else:
                 result.append(Redirection(operator, target, place.directories))
 

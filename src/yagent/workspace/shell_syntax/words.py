@@ -54,10 +54,12 @@ class Script:
 
 @dataclass(slots=True)
 class Found:
-    """What was met while decoding words: scripts that run, and hazards (expansions that can run or change things by themselves)."""
+    """What was met while decoding words: scripts that run, hazards (expansions that can run or change things by themselves), and what
+    `${name:-…}` and the like may become instead."""
 
     scripts: list[Script] = field(default_factory=list)
     hazards: list[str] = field(default_factory=list)
+    defaults: list[str] = field(default_factory=list)
 
 
 @dataclass(frozen=True, slots=True)
@@ -210,6 +212,9 @@ class _Decoder(Lexer):
         operation = _SAFE_OPERATION.match(self.text, name.end(), end)
         if operation is None or re.search(r"[<>]\(", self.text[start:end]):
             self._found.hazards.append("an expansion in ${…} can run commands or change variables")
+        if operation is not None:
+            instead = self.text[operation.end() : end]
+            self._found.defaults += [instead, *instead.split("/", 1)[1:]]
         self.double(operation.end() if operation else name.end(), end, here_document=not lifted)
         atoms.append(_Atom("", quoted))
 

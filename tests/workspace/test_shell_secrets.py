@@ -1,0 +1,154 @@
+"""A word that names a secret place is refused wherever it stands in a line, whatever it is written as, in every mode."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.support.permission_room import Room, read
+from yagent.workspace.permissions import Decision, Mode
+
+ALLOW, ASK, DENY = Decision.ALLOW, Decision.ASK, Decision.DENY
+
+MODES = (Mode.ASK, Mode.YOLO, Mode.FULL_YOLO)
+
+
+@pytest.fixture
+def room(tmp_path: Path) -> Room:
+    room = Room(tmp_path)
+    room.write("a.txt")
+    room.write("notes.md")
+    room.write("src/a.py")
+    (room.home / ".yagent" / "config").mkdir(parents=True)
+    (room.home / ".yagent" / "config" / "config.toml").write_text("key")
+    (room.workspace / "link").symlink_to(room.home / ".ssh")
+    return room
+
+
+LOOPS = (
+    "for f in ~/.ssh/*; do cat $f; done",
+    "for f in ~/.ss?/*; do cat $f; done",
+    "for f in ~/.ss[[:alpha:]]/*; do cat $f; done",
+    "for f in /etc/shado*; do head -c 20 $f; done",
+    "for f in link/*; do cat $f; done",
+    "for d in ~/.y*; do cat $d/config/config.toml; done",
+    "select f in ~/.ssh/*; do cat $f; done",
+    "case ~/.ssh/id_rsa in *) cat $_;; esac",
+)
+VARIABLES = (
+    "X=~/.yagent; cat $X/config/config.toml",
+    "X=~/.yagent && cat ${X}/config/config.toml",
+    "X=~/.yagent; cat < $X/config/config.toml",
+    'X=~/.yagent; cat "$X"/c*/c*',
+    "P=$HOME/.ssh/id_rsa; cat $P",
+    "X=~/.s; cat ${X}sh/id_rsa",
+    "A=~; B=$A/.ssh; cat $B/id_rsa",
+    "A=~/.s; A+=sh; cat $A/id_rsa",
+    "export X=~/.yagent; cat $X/config/config.toml",
+    "while true; do cat $X/config/config.toml; X=~/.yagent; done",
+    "cat ${X:-~/.ssh/id_rsa}",
+    "cat ~/.ssh/$X",
+    "set -- ~/.ssh/id_rsa; cat $1",
+)
+FED = (
+    "cat < ~/.y*/c*/c*",
+    "xargs cat <<< ~/.yagent/config/config.toml",
+    "cat <<< ~/.ssh/id_rsa",
+    "echo ~/.ssh/id_rsa | xargs cat",
+    "printf '%s\\n' ~/.ssh/id_rsa | xargs cat",
+    "env echo ~/.ss?/id_rsa | xargs cat",
+    "cat $(echo ~/.ssh/id_rsa)",
+    "mapfile < ~/.ssh/id_rsa",
+    "read x < ~/.ssh/id_rsa",
+    "while read l; do echo $l; done < ~/.ssh/id_rsa",
+    "while read l; do echo $l; done < ~/.ss?/id_rsa",
+    "source ~/.ssh/*",
+    "exec 3< ~/.ss?/id_rsa",
+    "diff a.txt <(cat ~/.ss?/id*)",
+    "cat ~/.{ssh,x}/id_rsa",
+    "cat ~/.ss[[:alpha:]]/id_rsa",
+    "cd ~/.ssh && cat id_rsa",
+    "cd ~/.ss? && cat *",
+    "pushd ~/.ssh && cat id_rsa",
+    "git -C ~/.ssh diff --no-index . /dev/null",
+    "tar c ~",
+    "tar cf out.tar ~/.ss?",
+    "cd ~ && tar cz .",
+    "zip -r out.zip ~",
+    "rsync -a ~/ copy/",
+    "cp -r ~ copy",
+)
+PROCESSES = (
+    "cat /proc/$PPID/environ",
+    "cat /proc/$$/environ",
+    "cat /proc/self/environ",
+    "cat /proc/1/environ",
+    "cat /proc/*/environ",
+    "cat /proc/[0-9]*/environ",
+    "P=1; cat /proc/$P/environ",
+    "for p in /proc/[0-9]*; do cat $p/environ; done",
+    "tr '\\0' '\\n' < /proc/$PPID/environ",
+)
+
+
+@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("line", [*LOOPS, *VARIABLES, *FED, *PROCESSES])
+def test_a_secret_is_not_read_by_any_spelling(room: Room, line: str, mode: Mode) -> None:
+    assert room.shell(line, room.permissions(mode)).decision is not ALLOW
+
+
+@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("line", [line for line in (*LOOPS, *VARIABLES, *FED, *PROCESSES) if not line.startswith(("select", "tar cf"))])
+def test_it_is_refused_like_the_plain_name(room: Room, line: str, mode: Mode) -> None:
+    assert room.shell(line, room.permissions(mode)).decision is DENY
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "echo 'the key is ~/.ssh/id_rsa' | cut -d' ' -f4 | xargs cat",
+        "xargs cat <<'E'\n/etc/shadow\nE",
+        "cat $(grep -o '/etc/shadow' a.txt)",
+        "cd $(dirname '/etc/shadow') && cat shadow",
+    ],
+)
+def test_an_operand_not_known_yet_asks_when_the_line_tells_of_a_secret(room: Room, line: str) -> None:
+    assert room.shell(line, room.permissions(Mode.FULL_YOLO)).decision is not ALLOW
+
+
+@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("line", ["echo x > ~/.ss?/config", "echo x >> ~/.y*/c*/c*", "X=~/.bashrc; echo x >> $X", "echo x > /etc/shado*"])
+def test_a_protected_place_is_not_written_by_a_pattern_or_variable(room: Room, line: str, mode: Mode) -> None:
+    assert room.shell(line, room.permissions(mode)).decision is not ALLOW
+
+
+@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("name", ["/proc/1/environ", "/proc/self/environ", "/proc/thread-self/environ"])
+def test_the_environment_of_a_process_is_closed_to_the_reading_tool(room: Room, name: str, mode: Mode) -> None:
+    assert read(name, room.permissions(mode)).decision is DENY
+
+
+@pytest.mark.parametrize(
+    ("line", "verdicts"),
+    [
+        ("for f in src/*.py; do wc -l $f; done", (ASK, ALLOW, ALLOW)),
+        ("for i in 1 2 3; do echo $i; done", (ALLOW, ALLOW, ALLOW)),
+        ("X=5; echo $X", (ALLOW, ALLOW, ALLOW)),
+        ("for f in *.txt; do cat $f; done", (ASK, ALLOW, ALLOW)),
+        ("cat < notes*", (ALLOW, ALLOW, ALLOW)),
+        ("cat $(git ls-files)", (ASK, ALLOW, ALLOW)),
+        ("cat /proc/cpuinfo /proc/mem*", (ASK, ALLOW, ALLOW)),
+        ("echo 'keys belong into ~/.ssh'", (ALLOW, ALLOW, ALLOW)),
+        ("for f in ~/*.md; do cat $f; done", (ASK, ALLOW, ALLOW)),
+        ("for f in ~/.config/*; do echo $f; done", (ALLOW, ALLOW, ALLOW)),
+        ("cat ~/*/*", (ASK, ALLOW, ALLOW)),
+        ("tar xf a.tar", (ASK, ALLOW, ALLOW)),
+        ("tar cf a.tar src", (ASK, ALLOW, ALLOW)),
+        ("cp -r src copy", (ASK, ALLOW, ALLOW)),
+        ("cat ${X:-a.txt}", (ASK, ASK, ALLOW)),
+        ("find . -name '*.py' | xargs cat", (ASK, ALLOW, ALLOW)),
+    ],
+)
+def test_harmless_lines_keep_their_verdicts(room: Room, line: str, verdicts: tuple[Decision, ...]) -> None:
+    assert tuple(room.shell(line, room.permissions(mode)).decision for mode in MODES) == verdicts
