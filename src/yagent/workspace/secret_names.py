@@ -9,6 +9,7 @@ from pathlib import Path
 from yagent.workspace.globbing import expand
 from yagent.workspace.guard import GuardError, Location
 from yagent.workspace.operand_judge import OperandJudge, candidates, starts_of
+from yagent.workspace.path_judge import FREE_DEVICES
 from yagent.workspace.rule_book import Finding, denies
 from yagent.workspace.shell_syntax.commands import Analysis, Command, Directories, Naming, every_command
 from yagent.workspace.shell_syntax.words import Word
@@ -44,7 +45,7 @@ _PIECES = re.compile(r"[\s'\"`=:,;|&(){}<>]+")
 
 def secrets_named(analysis: Analysis, operands: OperandJudge) -> list[Finding]:
     """Return a refusal for each word that names a secret place and is not judged as a program's operand."""
-    found = [finding for naming in _namings(analysis) if (finding := _named(naming, operands)) is not None]
+    found = [finding for naming in dict.fromkeys(_namings(analysis)) if (finding := _named(naming, operands)) is not None]
     packed = [finding for command in every_command(analysis.commands) if (finding := _packed(command, operands)) is not None]
     return list(dict.fromkeys((*found, *packed)))
 
@@ -128,6 +129,8 @@ def _matched(naming: Naming, operands: OperandJudge) -> Finding | None:
 
 
 def _secret(text: str, naming: Naming, operands: OperandJudge) -> Finding | None:
+    if text in FREE_DEVICES or text.startswith("/dev/fd/"):
+        return None
     for location in _places(text, naming, operands):
         protection = operands.paths.protected.of(location)
         if protection is not None and protection.strength == "secret":
