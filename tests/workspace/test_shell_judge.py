@@ -378,4 +378,4 @@ def test_the_temporary_folder_in_a_line_is_the_one_of_the_task(tmp_path: Path) -
 def test_a_question_says_what_would_be_done_in_the_words_of_the_line(room: Room) -> None:
     said = {line: room.shell(line, room.permissions(Mode.YOLO)).explanation() for line in ("mv a.txt ../x", "sed -i s/a/b/ src/*.py")}
     assert said["mv a.txt ../x"].startswith("moving to ../x is outside the workspace")
-    assert said["sed -i s/a/b/ src/*.py"] == "a wildcard stands in a command that writes: name the files"
+    assert said["sed -i s/a/b/ src/*.py"] == "a wildcard stands in a command that writes: name the files."

@@ -104,6 +104,24 @@ def test_it_is_refused_like_the_plain_name(room: Room, line: str, mode: Mode) ->
     assert room.shell(line, room.permissions(mode)).decision is DENY
 
 
+@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize(
+    "line",
+    [
+        "while read f; do cat $f; done <<E\n$HOME/.ssh/id_rsa\nE",
+        "while read f; do cat $f; done <<E\n${HOME}/.ssh/id_rsa\nE",
+        "while read f; do cat $f; done <<'E'\n/etc/shadow\nE",
+        "{ read f; cat $f; } <<E\n~/.ssh/id_rsa\nE",
+        "(read f; cat $f) <<E\n$HOME/.ssh/id_rsa\nE",
+        "if read f; then cat $f; fi <<E\n$HOME/.ssh/id_rsa\nE",
+        "xargs cat <<E\n$HOME/.ssh/id_rsa\nE",
+        "cat <<E | xargs cat\n$HOME/.ssh/id_rsa\nE",
+    ],
+)
+def test_a_here_document_tells_of_secrets_too(room: Room, line: str, mode: Mode) -> None:
+    assert room.shell(line, room.permissions(mode)).decision is not ALLOW
+
+
 @pytest.mark.parametrize(
     "line",
     [
@@ -148,6 +166,8 @@ def test_the_environment_of_a_process_is_closed_to_the_reading_tool(room: Room, 
         ("cp -r src copy", (ASK, ALLOW, ALLOW)),
         ("cat ${X:-a.txt}", (ASK, ASK, ALLOW)),
         ("find . -name '*.py' | xargs cat", (ASK, ALLOW, ALLOW)),
+        ("while read f; do wc -l $f; done <<E\na.txt\nE", (ASK, ALLOW, ALLOW)),
+        ("while read f; do wc -l $f; done < a.txt", (ASK, ALLOW, ALLOW)),
     ],
 )
 def test_harmless_lines_keep_their_verdicts(room: Room, line: str, verdicts: tuple[Decision, ...]) -> None:

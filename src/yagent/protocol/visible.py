@@ -33,11 +33,12 @@ def has_hidden(text: str) -> bool:
     """Say whether text, read on a screen, could be taken for something else: hidden, reordering or blank-like characters, controls,
     or a word that mixes Latin letters with ones that look like them."""
     if text.isascii():
-        return any(_is_control(character) for character in text)
+        return any(map(_is_control, set(text)))
     text = _EMOJI_MADE_OF_TAGS.sub("", text)
-    if any(_is_control(character) or _is_hidden(character) or character in _BLANK_LOOKALIKES for character in text):
+    characters = set(text)  # of which long texts have few
+    if any(_is_control(character) or _is_hidden(character) or character in _BLANK_LOOKALIKES for character in characters):
         return True
-    if any(character in _JOINERS and not _joins_properly(text, index) for index, character in enumerate(text)):
+    if characters & _JOINERS and any(each in _JOINERS and not _joins_properly(text, index) for index, each in enumerate(text)):
         return True
     return any(_mixes_scripts(word) for word in _WORD.findall(text))
 

@@ -257,7 +257,7 @@ def _makings(command: Command) -> bool:
         return True
     loose = [assignment.value.text if assignment.value.known else assignment.value.source for assignment in command.assignments]
     if command.stdin is not None:
-        loose.append(command.stdin.text)
+        loose.append(f"{command.stdin.text} {command.stdin.source}")
     if command.name in _TEXT_MAKERS:
         loose += texts[1:]
     return any(re.search(r"[/~\\]|\.\.", text) for text in loose)

@@ -54,8 +54,8 @@ def tells_of_secrets(analysis: Analysis, operands: OperandJudge, home: Path | No
     """Say whether any text of the line, quoted or fed to a command, names a secret place or one it is in."""
     protected = operands.paths.protected
     for text, directories in _texts(analysis):
-        for piece in dict.fromkeys(_PIECES.split(text[:_MAX_TEXT])):
-            path = f"{home}{piece[1:]}" if home is not None and re.match(r"~(/|$)", piece) else piece
+        for piece in dict.fromkeys(_PIECES.split(text[:_MAX_TEXT].replace("${HOME}", "$HOME"))):
+            path = piece if home is None else re.sub(r"^(~|\$HOME)(?=/|$)", lambda _: str(home), piece)
             if "/" in path and any(protected.secrets_matching(f"{base}/{path}") for base in starts_of(path, directories)):
                 return True
     return False
@@ -100,7 +100,7 @@ def _of_command(command: Command) -> Iterator[str]:
         if not word.known:
             yield word.source
     if command.stdin is not None:
-        yield command.stdin.text or command.stdin.source
+        yield command.stdin.text if command.stdin.known else command.stdin.source
 
 
 def _named(naming: Naming, operands: OperandJudge) -> Finding | None:

@@ -113,7 +113,7 @@ class _Parser(SimpleParser):
         self._line.leave()
         around = join(place.directories, outcome.either)
         redirections, stdin, _ = self._redirections(replace(place, directories=around))
-        if redirections:
+        if redirections or stdin is not None:
             self._add(Command((), redirections=redirections, directories=around, stdin=stdin))
         if self._is_word() and self._peek() not in RESERVED:
             raise NotUnderstoodError(f"{self._peek()!r} stands where a command should end")
