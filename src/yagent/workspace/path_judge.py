@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import re
 import sys
-import sysconfig
 from collections.abc import Callable
 from dataclasses import field
 from pathlib import Path
@@ -171,7 +171,8 @@ def escape_glob(path: Path) -> str:
 
 def library_roots(home: Path | None) -> tuple[Path, ...]:
     """Where installed software and libraries are on this machine."""
-    own = {Path(sys.prefix), Path(sys.base_prefix), *(Path(sysconfig.get_path(name)) for name in ("stdlib", "purelib", "platlib"))}
+    packages = (Path(entry) for entry in sys.path if entry.endswith(("/site-packages", "/dist-packages")))  # sysconfig costs 2 ms
+    own = {Path(sys.prefix), Path(sys.base_prefix), Path(os.__file__).parent, *packages}
     below_home = () if home is None else tuple(home / name for name in LIBRARIES_BELOW_HOME)
     return (*(Path(root) for root in SYSTEM_ROOTS), *sorted(path for path in own if len(path.parts) > 2), *below_home)
 
