@@ -66,6 +66,10 @@ def test_A03_ids_a_server_uses_again_are_made_unique() -> None:
     for _ in range(2):
         reply = wire.read(stream).message
         wire.say(reply, answers(reply))
+    sent = [call["id"] for item in wire.items() for call in item.get("tool_calls", ())]
+    answered = [item["tool_call_id"] for item in wire.items() if item["role"] == "tool"]
+    assert len(set(sent)) == 2
+    assert answered == sent
     wire.check()
 
 
