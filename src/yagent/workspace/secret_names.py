@@ -14,25 +14,11 @@ from yagent.workspace.rule_book import Finding, denies
 from yagent.workspace.shell_syntax.commands import Analysis, Command, Directories, Naming, every_command
 from yagent.workspace.shell_syntax.words import Word
 
-_TELLING = frozenset(
-    {
-        *("echo", "printf", "set", "cd", "pushd", "source", ".", "eval", "exec", "exit", "return", ":", "true", "false", "trap"),
-        *(
-            "export",
-            "readonly",
-            "declare",
-            "typeset",
-            "local",
-            "mapfile",
-            "readarray",
-            "read",
-            "dirname",
-            "basename",
-            "realpath",
-            "readlink",
-        ),
-    }
-)
+_TELLING = frozenset({
+    "echo", "printf", "set", "cd", "pushd", "source", ".", "eval", "exec", "exit", "return", ":", "true", "false", "trap",
+    "export", "readonly", "declare", "typeset", "local", "mapfile", "readarray", "read",
+    "dirname", "basename", "realpath", "readlink",
+})  # fmt: skip
 """Commands that hand their words on: to a pipe, a substitution, a variable, the working directory."""
 
 _PACKING = frozenset({"tar", "bsdtar", "zip", "7z", "7za", "rsync", "scp", "cp"})
