@@ -172,10 +172,10 @@ class Stage:
         return LoopHooks(on_plain_text=nudging(role.nudges, PROMPTS.text(f"reminders/{role.nudge}.md")))
 
     def _publisher(self, identity: AgentIdentity) -> EventPublisher:
-        def made(payload: Payload, /, *, source: str, delegation_id: str | None) -> Event:
+        def made(payload: Payload, /, *, seq: int, source: str, delegation_id: str | None) -> Event:
             self.events.append((source, delegation_id, payload))
             return Event(
-                payload=payload, id="", source=source, priority="normal", timestamp="", trace_id=None, seq=0, delegation_id=delegation_id
+                payload=payload, id="", source=source, priority="normal", timestamp="", trace_id=None, seq=seq, delegation_id=delegation_id
             )
 
         return Publisher(Bus[Event](), made, identity.label, identity.delegation_id or None)

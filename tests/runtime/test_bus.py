@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -37,15 +38,19 @@ class Event:
         return type(self.payload).__name__.lower()
 
 
-def make_event(payload: Chunk | Fact, /, *, source: str, delegation_id: str | None) -> Event:
-    return Event(payload, source, delegation_id)
+def numbered(payload: Chunk | Fact) -> Callable[[int], Event]:
+    return lambda seq: Event(payload, seq=seq)
+
+
+def make_event(payload: Chunk | Fact, /, *, seq: int, source: str, delegation_id: str | None) -> Event:
+    return Event(payload, source, delegation_id, seq)
 
 
 async def test_every_subscriber_receives_every_event_in_one_sequence() -> None:
     bus: Bus[Event] = Bus()
     first, second = bus.subscribe(), bus.subscribe()
     for text in "abc":
-        bus.publish(Event(Fact(text)))
+        bus.publish(numbered(Fact(text)))
     bus.close()
     assert [(event.seq, event.payload.text) async for event in first] == [(1, "a"), (2, "b"), (3, "c")]
     assert [event.seq async for event in second] == [1, 2, 3]
@@ -54,8 +59,8 @@ async def test_every_subscriber_receives_every_event_in_one_sequence() -> None:
 async def test_a_filtered_subscription_receives_only_its_types() -> None:
     bus: Bus[Event] = Bus()
     facts = bus.subscribe({"fact"})
-    bus.publish(Event(Chunk("x")))
-    bus.publish(Event(Fact("y")))
+    bus.publish(numbered(Chunk("x")))
+    bus.publish(numbered(Fact("y")))
     bus.close()
     assert [event.seq async for event in facts] == [2]
     assert facts.types() == frozenset({"fact"})
@@ -66,8 +71,8 @@ async def test_a_full_queue_drops_chunks_keeps_facts_and_the_gap_shows(caplog: p
     slow = bus.subscribe(name="picture")
     complete = bus.subscribe(lossless=True)
     for _ in range(CAPACITY + 50):
-        bus.publish(Event(Chunk("x")))
-    bus.publish(Event(Fact("help needed")))
+        bus.publish(numbered(Chunk("x")))
+    bus.publish(numbered(Fact("help needed")))
     assert slow.dropped == bus.dropped() == 50
     warnings = [record for record in caplog.records if "picture" in record.getMessage()]
     assert len(warnings) == 2  # the first and the tenth
@@ -86,7 +91,7 @@ async def test_facts_beyond_the_capacity_are_kept() -> None:
     bus: Bus[Event] = Bus()
     slow = bus.subscribe()
     for _ in range(CAPACITY * 2):
-        bus.publish(Event(Fact("x")))
+        bus.publish(numbered(Fact("x")))
     bus.close()
     assert len([event async for event in slow]) == CAPACITY * 2
 
@@ -95,7 +100,7 @@ async def test_drops_of_a_subscriber_that_left_are_still_told(caplog: pytest.Log
     bus: Bus[Event] = Bus()
     slow = bus.subscribe(name="gone")
     for _ in range(CAPACITY + 3):
-        bus.publish(Event(Chunk("x")))
+        bus.publish(numbered(Chunk("x")))
     slow.close()
     bus.warn_dropped("task")
     assert "'gone' missed 3 events" in caplog.text
@@ -116,7 +121,7 @@ async def test_a_hanging_consumer_delays_nobody(clock: VirtualClock) -> None:
         await settle()
         before = clock.now()
         for text in "abc":
-            bus.publish(Event(Fact(text)))
+            bus.publish(numbered(Fact(text)))
         bus.close()
         await handle
         assert clock.now() == before
@@ -129,7 +134,7 @@ async def test_a_long_queue_does_not_keep_the_event_loop(clock: VirtualClock) ->
     async with Domain("consumers") as domain:
         handle = bus.attach(domain, "busy", lambda event: order.append(event.payload.text))
         for _ in range(CAPACITY):
-            bus.publish(Event(Fact("event")))
+            bus.publish(numbered(Fact("event")))
         bus.close()
         await settle(turns=3)
         order.append("somebody else")
@@ -148,8 +153,8 @@ async def test_a_consumer_that_fails_is_logged_and_hears_the_next_event(caplog: 
 
     async with Domain("consumers") as domain:
         handle = bus.attach(domain, "screen", receive)
-        bus.publish(Event(Fact("a")))
-        bus.publish(Event(Fact("b")))
+        bus.publish(numbered(Fact("a")))
+        bus.publish(numbered(Fact("b")))
         bus.close()
         await handle
     assert seen == [2]
@@ -160,10 +165,10 @@ async def test_after_close_events_are_discarded_and_late_subscribers_end_at_once
     bus: Bus[Event] = Bus()
     early = bus.subscribe()
     left = bus.subscribe()
-    bus.publish(Event(Fact("a")))
+    bus.publish(numbered(Fact("a")))
     left.close()
     bus.close()
-    bus.publish(Event(Fact("b")))
+    bus.publish(numbered(Fact("b")))
     assert [event.seq async for event in early] == [1]
     assert [event async for event in left] == []
     assert [event async for event in bus.subscribe()] == []
@@ -179,7 +184,7 @@ async def test_a_consumer_that_never_ran_leaves_no_queue_behind() -> None:
         bus.attach(domain, "cancelled", lambda event: None)
     await settle()
     for _ in range(CAPACITY + 1):
-        bus.publish(Event(Chunk("x")))
+        bus.publish(numbered(Chunk("x")))
     assert bus.dropped() == 0
 
 

@@ -11,7 +11,7 @@ import dataclasses
 import logging
 from collections import deque
 from collections.abc import Callable, Collection
-from typing import Any, ClassVar, Generic, Protocol, Self, TypeVar
+from typing import Generic, Protocol, Self, TypeVar
 
 from yagent.records import dataclass
 from yagent.runtime.clock import breathe
@@ -31,9 +31,7 @@ class EventPayload(Protocol):
 
 
 class BusEvent(Protocol):
-    """A frozen dataclass with a `seq` field that the bus stamps."""
-
-    __dataclass_fields__: ClassVar[dict[str, Any]]
+    """What the bus carries; its number is given by the bus."""
 
     @property
     def type(self) -> str: ...
@@ -137,14 +135,14 @@ class Bus(Generic[E]):
         """The number of the latest event; 0 before the first."""
         return self._seq
 
-    def publish(self, event: E) -> None:
-        """Stamp the event with the next `seq` and queue it for each subscriber. A gap in `seq` proves a loss."""
+    def publish(self, make_event: Callable[[int], E]) -> None:
+        """Have the event made with the next `seq` and queue it for each subscriber. A gap in `seq` proves a loss."""
         if self._closed:
             return
         self._seq += 1
-        stamped = dataclasses.replace(event, seq=self._seq)
+        event = make_event(self._seq)
         for subscription in self._subscriptions:
-            subscription.offer(stamped)
+            subscription.offer(event)
 
     def subscribe(self, types: Collection[str] | None = None, *, lossless: bool = False, name: str = "subscriber") -> Subscription[E]:
         """Listen from now on, to some event types or to all. A lossless subscription drops nothing, however slow it is."""
@@ -199,7 +197,7 @@ class Bus(Generic[E]):
 class MakeEvent(Protocol[PayloadT_contra, EventT_co]):
     """Builds an event around a payload; id, timestamp and trace are the builder's own business."""
 
-    def __call__(self, payload: PayloadT_contra, /, *, source: str, delegation_id: str | None) -> EventT_co: ...
+    def __call__(self, payload: PayloadT_contra, /, *, seq: int, source: str, delegation_id: str | None) -> EventT_co: ...
 
 
 @dataclass(frozen=True)  # slots would break `Publisher[P, E](…)` on Python 3.11
@@ -213,7 +211,7 @@ class Publisher(Generic[PayloadT, E]):
 
     def publish(self, payload: PayloadT) -> None:
         """Wrap the payload in an event of this sender and publish it."""
-        self.bus.publish(self.make_event(payload, source=self.source, delegation_id=self.delegation_id))
+        self.bus.publish(lambda seq: self.make_event(payload, seq=seq, source=self.source, delegation_id=self.delegation_id))
 
     def bound(self, *, source: str, delegation_id: str | None) -> Publisher[PayloadT, E]:
         """The same bus for another sender."""

@@ -1,7 +1,5 @@
 """Makes events: gives each payload its frame."""
 
-from itertools import count
-
 from yagent.agents.loop.frame import EventPublisher
 from yagent.protocol.events import Event, Payload
 from yagent.protocol.ids import SessionId
@@ -19,17 +17,16 @@ class CurrentTask:
 
 def session_publisher(bus: Bus[Event], session: SessionId, clock: Clock, task: CurrentTask) -> EventPublisher:
     """A publisher for the session itself; agents get theirs by `bound`."""
-    numbers = count(1)
 
-    def make_event(payload: Payload, /, *, source: str, delegation_id: str | None) -> Event:
+    def make_event(payload: Payload, /, *, seq: int, source: str, delegation_id: str | None) -> Event:
         return Event(
             payload=payload,
-            id=f"{session}-{next(numbers)}",
+            id=f"{session}-{seq}",
             source=source,
             priority="critical" if payload.critical else "low" if payload.droppable else "normal",
-            timestamp=f"{clock.wall():%Y-%m-%dT%H:%M:%S.%f}"[:-3] + "Z",
+            timestamp=clock.wall().isoformat(timespec="milliseconds").replace("+00:00", "Z"),
             trace_id=task.id or None,
-            seq=0,
+            seq=seq,
             delegation_id=delegation_id,
         )
 

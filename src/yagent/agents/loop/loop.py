@@ -149,7 +149,8 @@ class AgentLoop:
             for note in reply.notes:
                 self._frame.account.warn(f"{self.role.name}: {note}")
             if reply.finish != "pause" or reply.message.calls:
-                return replace(reply, message=replace(reply.message, parts=pieces))
+                whole = len(pieces) == len(reply.message.parts)
+                return reply if whole else replace(reply, message=replace(reply.message, parts=pieces))
         raise ModelGaveUp(f"The model paused its turn {PAUSES} times in a row without an answer. Try again or choose another model.")
 
     def _plain_text(self, reply: Completed) -> RunResult | None:
