@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import os
 import stat
-from collections.abc import Iterator
+from collections.abc import AsyncIterator, Iterator
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -13,9 +13,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.support.virtual_time import VirtualClock
+from tests.support.virtual_time import VirtualClock, settle
 from yagent.runtime.clock import SystemClock
-from yagent.runtime.log import MASK, ROOT, DailyFiles, Redactor, configure, crash_report
+from yagent.runtime.log import GATHER_SECONDS, MASK, ROOT, DailyFiles, Redactor, configure, crash_report
+from yagent.runtime.supervise import Domain, in_thread
 
 KEY = "marker-key-0123456789"
 
@@ -32,6 +33,14 @@ class FixedClock(SystemClock):
 @pytest.fixture
 def calendar() -> FixedClock:
     return FixedClock()
+
+
+@pytest.fixture
+async def gathering(files: DailyFiles) -> AsyncIterator[None]:
+    async with Domain("session") as domain:
+        domain.go("log files", files.gather())
+        await settle()
+        yield
 
 
 @pytest.fixture
@@ -185,3 +194,37 @@ async def test_log_lines_carry_the_injected_time(tmp_path: Path, clock: VirtualC
     finally:
         logging.getLogger(ROOT).removeHandler(files)
         files.close()
+
+
+async def test_lines_of_a_session_are_written_together_and_soon(gathering: None, tmp_path: Path, clock: VirtualClock) -> None:
+    logging.getLogger("yagent.tools").info("one")
+    logging.getLogger("yagent").info("two")
+    assert not (tmp_path / "logs").exists()
+    await clock.sleep(GATHER_SECONDS)
+    await settle()
+    assert [line.rpartition(": ")[2] for line in written(tmp_path)] == ["one", "two"]
+
+
+async def test_a_warning_brings_what_was_before_it_to_the_disk_at_once(gathering: None, tmp_path: Path) -> None:
+    logging.getLogger("yagent").info("one")
+    logging.getLogger("yagent").warning("two")
+    assert [line.rpartition(": ")[2] for line in written(tmp_path)] == ["one", "two"]
+
+
+async def test_another_thread_waits_for_nobody(gathering: None, tmp_path: Path) -> None:
+    logging.getLogger("yagent").info("one")
+    await in_thread(logging.getLogger("yagent").info, "two")
+    assert [line.rpartition(": ")[2] for line in written(tmp_path)] == ["one", "two"]
+
+
+async def test_the_end_of_gathering_loses_nothing(files: DailyFiles, tmp_path: Path) -> None:
+    async with Domain("session") as domain:
+        domain.go("log files", files.gather())
+        await settle()
+        logging.getLogger("yagent").info("one")
+    logging.getLogger("yagent").info("two")
+    assert [line.rpartition(": ")[2] for line in written(tmp_path)] == ["one", "two"]
+
+
+def written(directory: Path) -> list[str]:
+    return (directory / "logs" / "app-2026-03-01.log").read_text().splitlines()

@@ -1,18 +1,24 @@
 """The one log set-up, with the one redacting filter; crash reports go through it too.
 
 Logger names decide the file: everything goes to `app-`, what comes from the llm, tools and delegation rooms also to a file of its
-own. Files are made when something is first written to them, one per day, readable by the user alone.
+own. Files are made when something is first written to them, one per day, readable by the user alone. While a session runs, lines are
+written together a moment after the first of them; a warning brings all before it to the disk at once.
 """
 
 from __future__ import annotations
 
+import asyncio
 import logging
 import os
 import platform
 import re
 import sys
+import threading
 import traceback
+from collections import defaultdict
 from collections.abc import Iterable
+from datetime import datetime
+from functools import cache
 from pathlib import Path
 
 from yagent.patterns import pattern
@@ -23,6 +29,7 @@ ROOT = "yagent"
 LINE = "%(levelname)s %(name)s: %(message)s"
 MASK = "[redacted]"
 SHORTEST_SECRET = 6
+GATHER_SECONDS = 0.2
 APPEND = os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC | os.O_NOFOLLOW
 
 FILES_BY_LOGGER = (
@@ -79,21 +86,50 @@ class DailyFiles(logging.Handler):
         self._clock = clock
         self._redactor = redactor
         self._open: dict[str, tuple[str, int]] = {}
+        self._lines: list[tuple[datetime, tuple[str, ...], str]] = []
+        self._gathering: tuple[int, asyncio.Event] | None = None
+
+    async def gather(self) -> None:
+        """From now on until cancelled, let lines of this thread wait for each other, for `GATHER_SECONDS` at most."""
+        arrived = asyncio.Event()
+        self._gathering = threading.get_ident(), arrived
+        try:
+            while True:
+                await arrived.wait()
+                await self._clock.sleep(GATHER_SECONDS)
+                arrived.clear()
+                self.flush()
+        finally:
+            self._gathering = None
+            self.flush()
 
     def emit(self, record: logging.LogRecord) -> None:
-        """Write one record to every file it belongs to."""
+        """Take one record, and write at once what cannot wait."""
+        self._lines.append((self._clock.wall(), _kinds(record.name, record.levelno), self._text(record)))
+        if self._gathering is None or self._gathering[0] != threading.get_ident() or record.levelno >= logging.WARNING:
+            self.flush()
+        else:
+            self._gathering[1].set()
+
+    def flush(self) -> None:
+        """Write what has gathered, each line to every file it belongs to."""
+        self.acquire()
         try:
-            now = self._clock.wall()
-            text = f"{now.isoformat(timespec='milliseconds')} {self._redactor.redact(self._text(record))}\n"
-            day = now.date().isoformat()
-            for kind in _kinds(record):
-                self._append(kind, day, text.encode("utf-8", "backslashreplace"))
-        except OSError as error:
-            self.problem = self.problem or f"the log in {self._directory} cannot be written ({error.strerror}); this run goes on without it"
+            lines, self._lines = self._lines, []
+            files: dict[tuple[str, str], list[str]] = defaultdict(list)
+            for moment, kinds, text in lines:
+                line = f"{moment.isoformat(timespec='milliseconds')} {self._redactor.redact(text)}\n"
+                for kind in kinds:
+                    files[kind, line[: len("2026-11-30")]].append(line)
+            for (kind, day), together in files.items():
+                self._append(kind, day, "".join(together).encode("utf-8", "backslashreplace"))
+        finally:
+            self.release()
 
     def close(self) -> None:
         """Close the files and stop listening."""
         logging.getLogger(ROOT).removeHandler(self)
+        self.flush()
         self.acquire()
         try:
             for _, descriptor in self._open.values():
@@ -109,7 +145,13 @@ class DailyFiles(logging.Handler):
         except (TypeError, ValueError, KeyError):
             return f"{record.levelname} {record.name}: {record.msg!r} (its arguments do not fit: {record.pathname}:{record.lineno})"
 
-    def _append(self, kind: str, day: str, line: bytes) -> None:
+    def _append(self, kind: str, day: str, lines: bytes) -> None:
+        try:
+            os.write(self._file(kind, day), lines)
+        except OSError as error:
+            self.problem = self.problem or f"the log in {self._directory} cannot be written ({error.strerror}); this run goes on without it"
+
+    def _file(self, kind: str, day: str) -> int:
         opened = self._open.get(kind)
         if opened is None or opened[0] != day:
             if opened is not None:
@@ -118,7 +160,7 @@ class DailyFiles(logging.Handler):
             make_private_directory(self._directory)
             opened = (day, os.open(self._directory / f"{kind}-{day}.log", APPEND, 0o600))
             self._open[kind] = opened
-        os.write(opened[1], line)
+        return opened[1]
 
 
 def configure(directory: Path, *, clock: Clock, level: int = logging.INFO, redactor: Redactor) -> DailyFiles:
@@ -154,10 +196,8 @@ def crash_report(error: BaseException, directory: Path, *, clock: Clock, redacto
     return path
 
 
-def _kinds(record: logging.LogRecord) -> list[str]:
-    special = [
-        kind
-        for name, kind, level in FILES_BY_LOGGER
-        if record.levelno >= level and (record.name == name or record.name.startswith(name + "."))
-    ]
-    return ["app", *special]
+@cache
+def _kinds(logger: str, level: int) -> tuple[str, ...]:
+    """The files that a record belongs to."""
+    special = (kind for name, kind, lowest in FILES_BY_LOGGER if level >= lowest and (logger == name or logger.startswith(name + ".")))
+    return ("app", *special)

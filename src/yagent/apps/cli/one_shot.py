@@ -1,6 +1,7 @@
 """One task from a script or a shell: run it, show what happens, deliver the answer, end honestly."""
 
 import asyncio
+import logging
 import os
 import signal
 from collections.abc import AsyncIterator, Callable
@@ -117,6 +118,7 @@ class _Interruption:
     def _arrived(self, code: int) -> None:
         if self.exit_code in (INTERRUPTED, TERMINATED):
             self._at_once()
+            logging.shutdown()  # writes what has gathered
             os._exit(code)  # the workspace's lifeline ends what still runs when we are gone
         self.exit_code = code
         self._stop()
