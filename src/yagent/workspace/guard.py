@@ -109,10 +109,11 @@ class Guard:
     def is_inside(self, resolved: str) -> bool:
         """Say whether a resolved path is a root or lies below one."""
         for root in self.roots:
-            entry, name = self._root(root)
+            name = self._resolved(root)
             if resolved == name or resolved.startswith(name.rstrip("/") + "/"):
                 return True
-            if entry is not None and any(self._is_same(parent, entry) for parent in (resolved, *_parents(resolved))):
+            entry = self.file_system.look(name)
+            if entry is not None and any(self._is_same(parent, entry.identity) for parent in (resolved, *_parents(resolved))):
                 return True
         return False
 
@@ -124,15 +125,13 @@ class Guard:
 
     def resolve(self, path: Path) -> Path:
         """Resolve a path of ours (a setting); one that loops stays as it is."""
-        try:
-            return Path(self._resolve(str(path), follow_last=True, asked=str(path)).path)
-        except GuardError:
-            return path
+        return Path(self._resolved(path))
 
-    def _root(self, root: Path) -> tuple[tuple[int, int] | None, str]:
-        name = str(self.resolve(root))
-        entry = self.file_system.look(name)
-        return (entry.identity if entry else None), name
+    def _resolved(self, path: Path) -> str:
+        try:
+            return self._resolve(str(path), follow_last=True, asked=str(path)).path
+        except GuardError:
+            return str(path)
 
     def _is_same(self, path: str, identity: tuple[int, int]) -> bool:
         entry = self.file_system.look(path)

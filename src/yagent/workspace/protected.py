@@ -157,6 +157,8 @@ class ProtectedSettings:
 
 def fold(name: str) -> str:
     """Return a name as the most forgiving file system compares it: case folded, one unicode form, invisible marks gone."""
+    if name.isascii():
+        return name.lower()
     return _IGNORED_BY_SOME.sub("", unicodedata.normalize("NFC", unicodedata.normalize("NFD", name).casefold()))
 
 
@@ -248,10 +250,10 @@ class ProtectedSet:
         return None
 
     def _below_root(self, name: Path) -> tuple[str, ...]:
-        for root in (self._guard.root, self._guard.resolve(self._guard.root)):
-            if name.is_relative_to(root):
-                return _folded(name.relative_to(root))
-        return _folded(name)
+        root = self._guard.root
+        if not name.is_relative_to(root):
+            root = self._guard.resolve(root)
+        return _folded(name.relative_to(root) if name.is_relative_to(root) else name)
 
 
 def _secret_places(settings: ProtectedSettings) -> Iterable[tuple[Path, str]]:
@@ -308,8 +310,7 @@ def _leads_to(parts: tuple[str, ...], place: tuple[str, ...]) -> bool:
 
 
 def _contains(name: tuple[str, ...], part: str) -> bool:
-    wanted = tuple(part.split("/"))
-    return any(name[start : start + len(wanted)] == wanted for start in range(len(name)))
+    return f"/{part}/" in f"/{'/'.join(name)}/"
 
 
 def _folded(path: Path) -> tuple[str, ...]:
