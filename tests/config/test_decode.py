@@ -40,6 +40,11 @@ CHANGED: dict[str, tuple[str, object]] = {
     "llm.step_retries": ("0", 0),
     "llm.max_in_flight_requests": ("3", 3),
     "shell.pass_env": ('["CI_TOKEN"]', ("CI_TOKEN",)),
+    "resume.enable": ("false", False),
+    "resume.replay_token_budget": ("5000", 5000),
+    "resume.max_replay_messages": ("7", 7),
+    "resume.degrade_on_workspace_change": ('"block"', "block"),
+    "resume.checkpoint_workspace": ("false", False),
     "permissions.allow": ('["shell(ls *)"]', ("shell(ls *)",)),
     "permissions.ask": ('["edit(**)"]', ("edit(**)",)),
     "permissions.deny": ('["tool(run_bash)"]', ("tool(run_bash)",)),
@@ -99,6 +104,11 @@ def test_every_key_has_its_default_when_absent_and_its_value_when_present(key: s
         ("llm.max_in_flight_requests", "0", None),
         ("tools.deferred.hot", "[]", ()),
         ("permissions.deny", "[]", ()),
+        ("resume.replay_token_budget", "0", 0),
+        ("resume.replay_token_budget", "-1", 0),
+        ("resume.max_replay_messages", "0", 0),
+        ("resume.max_replay_messages", "-1", 2000),
+        ("resume.degrade_on_workspace_change", '"blok"', "warn"),
     ],
 )
 def test_zero_is_not_absence(key: str, zero: str, expected: object) -> None:
@@ -310,3 +320,22 @@ def test_only_exactly_zero_switches_concurrency_off(value: str, serial: bool) ->
     expected = replace(plain.config.agent, max_parallel_readonly_tools=1, max_parallel_delegations=1) if serial else plain.config.agent
     assert result.config.agent == expected
     assert (result.sources["agent.max_parallel_delegations"].kind == "environment") == serial
+
+
+@pytest.mark.parametrize(("value", "off"), [("0", True), ("", False), ("false", False), ("00", False), (" 0", False), ("1", False)])
+def test_only_exactly_zero_switches_resuming_off(value: str, off: bool) -> None:
+    result = decoded("[resume]\nenable = true\n", {"YAGENT_RESUME": value})
+    assert result.config.resume == replace(Config().resume, enable=not off)
+    assert (result.sources["resume.enable"].kind == "environment") == off
+
+
+@pytest.mark.parametrize("text", ["", "[resume]", "[resume]\nautomatic = true"])
+def test_a_section_without_a_known_key_is_the_default_and_its_strangers_are_named(text: str) -> None:
+    result = decoded(text)
+    assert result.config.resume == Config().resume
+    assert ["resume.automatic" in str(notice) for notice in result.notices] == ([True] if "automatic" in text else [])
+
+
+def test_a_section_with_one_known_key_keeps_the_defaults_of_the_rest() -> None:
+    result = decoded("[resume]\nenable = false\nautomatic = true")
+    assert result.config.resume == replace(Config().resume, enable=False)

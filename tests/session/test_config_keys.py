@@ -233,6 +233,9 @@ ROWS: dict[str, Row] = {
     "permissions.deny": Row(lambda seen: seen.server.views[-1].results[0].text, '[permissions]\ndeny = ["read(notes.txt)"]', roles=READS),
 }
 HELD_ELSEWHERE = {
+    # what the second run of a session does
+    *(f"resume.{name}" for name in ("enable", "replay_token_budget", "max_replay_messages")),
+    *(f"resume.{name}" for name in ("degrade_on_workspace_change", "checkpoint_workspace")),
     # it takes a defect for nothing at all to happen in a delegation; tests/agents/delegation shows what the setting then does
     "agent.delegate_idle_timeout",
 }

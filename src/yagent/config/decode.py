@@ -22,10 +22,11 @@ from yagent.config.schema import (
     NamedAssignment,
     PermissionSection,
     ProviderSection,
+    ResumeSection,
     ShellSection,
     declared_in,
 )
-from yagent.config.switches import concurrency_enabled
+from yagent.config.switches import concurrency_enabled, resume_enabled
 from yagent.records import dataclass
 
 Section = TypeVar("Section")
@@ -66,6 +67,9 @@ def decode(document: Table, *, text: str, origin: str, environ: Mapping[str, str
         config = replace(config, agent=replace(config.agent, max_parallel_readonly_tools=1, max_parallel_delegations=1))
         serial = Source("environment", "YAGENT_CONCURRENCY")
         reader.sources |= {"agent.max_parallel_readonly_tools": serial, "agent.max_parallel_delegations": serial}
+    if not resume_enabled(environ):
+        config = replace(config, resume=replace(config.resume, enable=False))
+        reader.sources["resume.enable"] = Source("environment", "YAGENT_RESUME")
     return Decoded(config, MappingProxyType(reader.sources), tuple(reader.notices))
 
 
@@ -79,7 +83,7 @@ class _Reader:
         self.sources: dict[str, Source] = {}
 
     def config(self, document: Table) -> Config:
-        self.strangers(document, (), {*declared_in(Config), "global", "agents", "tools", "agent", "llm", "shell", "permissions"})
+        self.strangers(document, (), {*declared_in(Config), "global", "agents", "tools", "agent", "llm", "shell", "resume", "permissions"})
         values = self.values(Config, document, ())
         llm = {name: self.table(self.table(document, (), name), (name,), "llm") for name in ("global", "agents", "tools")}
         self.strangers(self.table(document, (), "global"), ("global",), {"llm"})
@@ -96,6 +100,7 @@ class _Reader:
             agent=self.language(self.section(AgentSection, self.table(document, (), "agent"), "agent")),
             llm=self.section(LlmSection, self.table(document, (), "llm"), "llm"),
             shell=self.section(ShellSection, self.table(document, (), "shell"), "shell"),
+            resume=self.section(ResumeSection, self.table(document, (), "resume"), "resume"),
             permissions=self.section(PermissionSection, self.table(document, (), "permissions"), "permissions"),
         )
 

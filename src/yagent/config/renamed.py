@@ -42,7 +42,6 @@ NOT_YET: Final = frozenset(
         "git_checkpoint",
         "keywords",
         "mcp",
-        "resume",
         "routing",
         "skills",
         "tui",

@@ -272,6 +272,47 @@ class ShellSection:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class ResumeSection:
+    """`[resume]`: going on with a session that was stopped."""
+
+    enable: bool = key(
+        values.FLAG,
+        default=True,
+        rule="false: no checkpoints are written and nothing is continued; so does `YAGENT_RESUME=0`",
+        text="Keep what a session needs to go on, and let it.",
+        consumer="session.resume",
+    )
+    replay_token_budget: int = key(
+        values.WHOLE,
+        0,
+        "0 or less: what the model's window allows",
+        "Tokens of a stopped delegation's conversation up to which it is continued; a longer one is reported to the Director instead.",
+        consumer="session.resume",
+    )
+    max_replay_messages: int = key(
+        values.WHOLE,
+        2000,
+        "0: no limit; less than 0: the default",
+        "Messages of a stopped delegation's conversation up to which it is continued.",
+        consumer="session.resume",
+    )
+    degrade_on_workspace_change: str = key(
+        values.one_of("warn", "block"),
+        "warn",
+        "unknown: a notice and the default",
+        "When the files changed since a delegation stopped: `warn` (it goes on and a line says so) or `block` (it is reported instead).",
+        consumer="session.resume",
+    )
+    checkpoint_workspace: bool = key(
+        values.FLAG,
+        default=True,
+        rule="false: git is not asked when a run stops, and no change can be noticed",
+        text="Note at a stop which commit is checked out and whether files differ from it.",
+        consumer="session.resume",
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class PermissionSection:
     """`[permissions]`: deny beats ask beats allow. A rule that cannot be read stops the start: it never falls away."""
 
@@ -300,6 +341,7 @@ class Config:
     agent: AgentSection = field(default_factory=AgentSection)
     llm: LlmSection = field(default_factory=LlmSection)
     shell: ShellSection = field(default_factory=ShellSection)
+    resume: ResumeSection = field(default_factory=ResumeSection)
     permissions: PermissionSection = field(default_factory=PermissionSection)
 
 
@@ -316,6 +358,7 @@ SECTIONS: Final[Mapping[str, type[Any]]] = MappingProxyType(
         "agent": AgentSection,
         "llm": LlmSection,
         "shell": ShellSection,
+        "resume": ResumeSection,
         "permissions": PermissionSection,
     }
 )

@@ -6,3 +6,8 @@ from collections.abc import Mapping
 def concurrency_enabled(environ: Mapping[str, str]) -> bool:
     """False only for `YAGENT_CONCURRENCY=0`, exactly that text: read-only tools and delegations then run one after another (B-106)."""
     return environ.get("YAGENT_CONCURRENCY") != "0"
+
+
+def resume_enabled(environ: Mapping[str, str]) -> bool:
+    """False only for `YAGENT_RESUME=0`, exactly that text: no checkpoints are written and nothing is continued (B-105)."""
+    return environ.get("YAGENT_RESUME") != "0"

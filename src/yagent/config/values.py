@@ -148,6 +148,7 @@ RULES: Final[Kind[tuple[str, ...]]] = Kind(
     "list of rules", 'a list of rules, each read(glob), edit(glob), shell(words *) or tool(name), such as ["shell(git push *)"]', _rules
 )
 COUNT: Final[Kind[int]] = Kind("whole number", "a whole number", lambda raw, default: number if (number := _whole(raw)) > 0 else default)
+WHOLE: Final[Kind[int]] = Kind("whole number", "a whole number", lambda raw, default: number if (number := _whole(raw)) >= 0 else default)
 RETRIES: Final[Kind[int]] = Kind("whole number", "a whole number, 0 or more", lambda raw, _default: _not_negative(raw))
 OPTIONAL_COUNT: Final[Kind[int | None]] = Kind(
     "whole number", "a whole number, 0 or more", lambda raw, _default: _not_negative(raw) or None

@@ -15,6 +15,7 @@ from yagent.llm.endpoint import SHORTEST_SECRET, credentials_in
 from yagent.records import dataclass
 from yagent.runtime.paths import DataHome
 from yagent.session.request import RunFlags, SessionRequest
+from yagent.session.resume import ResumeSettings
 from yagent.session.task_work import TaskWork
 from yagent.session.tasks import TaskSettings
 from yagent.session.workshop import RunSettings
@@ -76,6 +77,18 @@ def task_settings(config: Config, flags: RunFlags) -> TaskSettings:
         timeout=flags.timeout if flags.timeout is not None else config.task_timeout,
         max_cost=flags.max_cost if flags.max_cost is not None else config.agent.max_cost,
         reminder=_REMINDERS[config.agent.delegation_reminder],
+    )
+
+
+def resume_settings(config: Config) -> ResumeSettings:
+    """Whether and how a stopped session goes on."""
+    resume = config.resume
+    return ResumeSettings(
+        enable=resume.enable,
+        token_budget=resume.replay_token_budget,
+        max_messages=resume.max_replay_messages,
+        block_on_change=resume.degrade_on_workspace_change == "block",
+        checkpoint_workspace=resume.checkpoint_workspace,
     )
 
 
