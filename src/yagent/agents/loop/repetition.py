@@ -19,6 +19,9 @@ LONGEST_CIRCLE = 4  # steps
 # Fractions of a second are measured, whole seconds may be what a poll waits for.
 _INCIDENTAL = re.compile(r"(?<=\w)#\d+(?= · )|\b\d+\.\d+(?=\s?(?:ms|s|sec|secs|second|seconds)\b)")
 
+# What every such text holds; looked for first because that is ten times as fast.
+_SIGN = re.compile(r"[#.]\d+(?: · |\s?(?:ms|s|sec|secs|second|seconds)\b)")
+
 _TEXTS = {
     REMINDER: "Note: this is the third time with the same call and the same result. Use what you have, or try something else.",
     WARNING: "Warning: the same call gave the same result five times. Repeating it will not change anything. Change your approach.",
@@ -36,9 +39,8 @@ class Repetition:
         """Take in one step; returns how many times it has occurred in an unbroken circle, itself included."""
         digest = hashlib.sha256()
         for call, output in zip(calls, outputs, strict=True):
-            digest.update(
-                f"{call.name}\0{_canonical(call.arguments)}\0{_INCIDENTAL.sub('', output.text)}\0".encode("utf-8", "surrogatepass")
-            )
+            said = _INCIDENTAL.sub("", output.text) if _SIGN.search(output.text) else output.text
+            digest.update(f"{call.name}\0{_canonical(call.arguments)}\0{said}\0".encode("utf-8", "surrogatepass"))
         self._history.append(digest.hexdigest())
         self._history = self._history[-LONGEST_CIRCLE * END :]
         return max(self._rounds(period) for period in range(1, LONGEST_CIRCLE + 1))
