@@ -212,19 +212,18 @@ async def in_thread(function: Callable[P, T], /, *args: P.args, **kwargs: P.kwar
     stays counted in `outstanding()` until it ends; if it then fails, that is logged.
     """
     name = getattr(function, "__qualname__", repr(function))
-    context = contextvars.copy_context()
+    waiting: asyncio.Future[T] = asyncio.get_running_loop().create_future()
     ticket = _enter(f"thread {name}")
     try:
-        future = _threads().submit(context.run, partial(_without_stop_iteration, function, *args, **kwargs))
+        work = _threads().submit(partial(contextvars.copy_context().run, function, *args, **kwargs))
     except BaseException:
         _leave(ticket)
         raise
-    waking = asyncio.wrap_future(future)
-    future.add_done_callback(lambda _: _leave(ticket))  # after the loop was woken: until then the work is outstanding
+    work.add_done_callback(partial(_worked, waiting, ticket, name))
     try:
-        return await waking
+        return await waiting
     except asyncio.CancelledError:
-        future.add_done_callback(partial(_report_late_failure, name))
+        work.cancel()
         raise
 
 
@@ -264,16 +263,29 @@ def _threads() -> ThreadPoolExecutor:
     return ThreadPoolExecutor(max_workers=THREADS, thread_name_prefix="yagent")
 
 
-def _without_stop_iteration(function: Callable[..., T], /, *args: Any, **kwargs: Any) -> T:
+def _worked(waiting: asyncio.Future[T], ticket: object, name: str, work: Future[T]) -> None:
+    """Wake who waits, from the thread that did the work; until then it is outstanding."""
     try:
-        return function(*args, **kwargs)
-    except StopIteration as error:
-        # A future refuses StopIteration, and whoever awaits it would then wait for ever.
-        raise RuntimeError(f"{function!r} raised StopIteration") from error
+        waiting.get_loop().call_soon_threadsafe(_settle, waiting, name, work)
+    except RuntimeError:  # the loop is closed
+        _report_late_failure(name, work)
+    finally:
+        _leave(ticket)
 
 
-def _report_late_failure(name: str, future: Future[Any]) -> None:
-    error = None if future.cancelled() else future.exception()
+def _settle(waiting: asyncio.Future[T], name: str, work: Future[T]) -> None:
+    if waiting.cancelled():
+        _report_late_failure(name, work)
+    elif (error := work.exception()) is None:
+        waiting.set_result(work.result())
+    elif isinstance(error, StopIteration):  # refused by futures, and whoever awaits it would then wait for ever
+        waiting.set_exception(RuntimeError(f"{name} raised StopIteration"))
+    else:
+        waiting.set_exception(error)
+
+
+def _report_late_failure(name: str, work: Future[Any]) -> None:
+    error = None if work.cancelled() else work.exception()
     if error is not None:
         logger.error("thread %r failed after its caller was cancelled: %s", name, error, exc_info=error)
 
