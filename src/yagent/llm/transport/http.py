@@ -9,6 +9,7 @@ from bisect import bisect_left
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import field
+from functools import lru_cache
 from itertools import accumulate
 from types import TracebackType
 from typing import NamedTuple, Self
@@ -248,7 +249,7 @@ class _Body(httpx2.AsyncByteStream):
 
 
 def _wire_request(request: HttpRequest, body: _Body, settings: HttpSettings) -> httpx2.Request:
-    url = httpx2.URL(request.url)
+    url = _parsed(request.url)
     headers = {
         "host": url.netloc.decode("ascii"),
         "user-agent": f"yagent/{VERSION}",
@@ -263,6 +264,11 @@ def _wire_request(request: HttpRequest, body: _Body, settings: HttpSettings) -> 
         headers["content-length"] = str(sum(map(len, request.body)))
     extensions = {"timeout": {"connect": settings.connect_timeout}}
     return httpx2.Request(request.method, url, headers=headers, stream=body, extensions=extensions)
+
+
+@lru_cache(maxsize=16)
+def _parsed(url: str) -> httpx2.URL:
+    return httpx2.URL(url)
 
 
 def _body_of(response: httpx2.Response) -> AsyncIterator[bytes]:

@@ -32,10 +32,11 @@ def locate(path: str, call: CallContext, *, follow_last: bool = True) -> Locatio
 
 def label(path: Path, scope: Scope) -> str:
     """A path as answers and records name it: relative to the workspace when it is inside, else absolute."""
-    root = scope.workspace
-    if not path.is_relative_to(root):
-        root = scope.permissions.guard.resolve(root)
-    return str(path.relative_to(root) if path.is_relative_to(root) else path)
+    try:
+        return str(path.relative_to(scope.workspace))
+    except ValueError:  # the workspace may have another name
+        root = scope.permissions.guard.resolve(scope.workspace)
+        return str(path.relative_to(root) if path.is_relative_to(root) else path)
 
 
 def may_look(call: CallContext, *paths: str) -> bool:
