@@ -66,7 +66,7 @@ def test_a_last_line_that_lacks_only_its_end_is_whole(tmp_path: Path) -> None:
         (b"[" * 100_000 + b"\n", "damaged"),
         (b'{"ordinal":Infinity,"timestamp":"","type":"event_msg","payload":{"name":"x"}}\n', "without its place in the order"),
         (b'{"ordinal":1,"timestamp":5,"type":"event_msg","payload":{"name":"x"}}\n', "without its place in the order"),
-        (b'{"ordinal":1,"timestamp":"","type":"compacted","payload":{}}\n', "unknown record type 'compacted'"),
+        (b'{"ordinal":1,"timestamp":"","type":"world_state","payload":{}}\n', "unknown record type 'world_state'"),
         (b'{"ordinal":1,"timestamp":"","type":"event_msg","payload":{"name":7}}\n', "name of EventMessage cannot be a int"),
         (b'{"ordinal":1,"timestamp":"","type":["x"],"payload":{}}\n', "unknown record type ['x']"),
     ],

@@ -12,6 +12,8 @@ from hypothesis import strategies as st
 
 from yagent.protocol.messages import Message, Reasoning, Text, ToolCall, ToolResult, Usage
 from yagent.rollout.records import (
+    AgentCheckpoint,
+    Compacted,
     EventMessage,
     Record,
     ResponseItem,
@@ -44,6 +46,28 @@ RECORDS = st.one_of(
     st.builds(EventMessage, TEXTS, OBJECTS),
     st.builds(TurnContext, TEXTS, TEXTS, TEXTS, TEXTS, TEXTS, TEXTS, TEXTS, TEXTS),
     st.builds(SessionMeta, TEXTS, TEXTS, TEXTS, TEXTS, TEXTS, TEXTS, TEXTS, TEXTS, TEXTS, OBJECTS),
+    st.builds(
+        SessionMeta,
+        TEXTS,
+        TEXTS,
+        TEXTS,
+        TEXTS,
+        call_id=TEXTS,
+        name=TEXTS,
+        forked_from=OBJECTS,
+        continues=st.booleans(),
+        start_step=st.integers(0, 10**6),
+    ),
+    st.builds(Compacted, st.integers(0, 10**6), st.lists(MESSAGES, max_size=3).map(tuple), TEXTS, TEXTS),
+    st.builds(
+        AgentCheckpoint,
+        st.integers(0, 10**6),
+        TEXTS,
+        st.integers(0, 10**6),
+        *[TEXTS] * 6,
+        head=TEXTS,
+        dirty=st.none() | st.booleans(),
+    ),
 )
 
 
@@ -105,6 +129,20 @@ def test_defaults_are_not_written_but_the_version_always_is() -> None:
     assert meta == {"session": "s", "agent": "director", "project_dir": "/p", "program_version": "1.0", "version": 1}
 
 
+def test_a_clean_workspace_is_not_read_as_one_that_nobody_looked_at() -> None:
+    clean = AgentCheckpoint(3, "d", 7, "p", "m", "", "paused", "director", "", dirty=False)
+    assert from_payload("agent_checkpoint", through_json(to_payload(clean))) == clean
+    assert to_payload(clean)["dirty"] is False
+
+
+def test_records_of_the_first_program_are_read_as_they_were_meant() -> None:
+    old = {"session": "s", "agent": "coding", "project_dir": "/p", "program_version": "0.1", "delegation_id": "c1", "version": 1}
+    meta = from_payload("session_meta", old)
+    assert meta == SessionMeta("s", "coding", "/p", "0.1", "c1")
+    assert isinstance(meta, SessionMeta)
+    assert (meta.call_id, meta.forked_from, meta.continues, meta.start_step) == ("", {}, False, 0)
+
+
 def test_fields_of_later_versions_are_ignored() -> None:
     record = from_payload("event_msg", {"name": "note", "data": {"a": 1}, "colour": "red"})
     assert record == EventMessage("note", {"a": 1})
@@ -113,7 +151,12 @@ def test_fields_of_later_versions_are_ignored() -> None:
 @pytest.mark.parametrize(
     ("kind", "payload"),
     [
+        ("world_state", {}),
         ("compacted", {}),
+        ("compacted", {"replaces": 1}),
+        ("compacted", {"replaces": "all", "messages": []}),
+        ("compacted", {"replaces": 1, "messages": [{"role": "robot", "parts": []}]}),
+        ("agent_checkpoint", {"step": 3}),
         ("event_msg", {}),
         ("event_msg", {"name": 5}),
         ("event_msg", {"name": "x", "data": []}),

@@ -2,7 +2,7 @@
 
 One JSON object a line: `{"ordinal", "timestamp", "type", "payload"}`. `ordinal` is one sequence over all files of a session, so the
 records of parallel delegations have one order. The types are the specification's (I-02): `session_meta`, `turn_context`, `response_item`,
-`event_msg`; `compacted` and `agent_checkpoint` join them with the rooms that write them.
+`event_msg`, `compacted`, `agent_checkpoint`.
 """
 
 import json
@@ -35,6 +35,11 @@ class SessionMeta:
     board_id: str = ""
     task: str = ""
     git: Mapping[str, Any] = field(default_factory=dict)
+    call_id: str = ""  # the parent's call that started the delegation
+    name: str = ""  # how its result is called: `coding#1`
+    forked_from: Mapping[str, Any] = field(default_factory=dict)  # `{"session", "ordinal"}`: what was said before this file, up to there
+    continues: bool = False  # a later file of the same delegation
+    start_step: int = 0  # steps that the earlier files of the delegation hold
     version: int = VERSION
 
 
@@ -76,7 +81,40 @@ class EventMessage:
         return self.name in ("task_complete", "turn_aborted")
 
 
-Record: TypeAlias = SessionMeta | TurnContext | ResponseItem | EventMessage
+@dataclass(frozen=True, slots=True)
+class Compacted:
+    """The first `replaces` messages of the conversation, as read so far, are now `messages`."""
+
+    kind: ClassVar[str] = "compacted"
+    replaces: int
+    messages: tuple[Message, ...]
+    tier: str = ""
+    id: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class AgentCheckpoint:
+    """Where a run stopped; written once, before its terminal record (I-13, I-14).
+
+    `digest` and `messages` (a count) are of the conversation as the reader rebuilds it from the file. `head` is the workspace's commit, ""
+    outside a repository; `dirty` None where nobody looked.
+    """
+
+    kind: ClassVar[str] = "agent_checkpoint"
+    step: int
+    digest: str
+    messages: int
+    provider: str
+    model: str
+    tier: str
+    stop_reason: str
+    agent: str
+    delegation_id: str
+    head: str = ""
+    dirty: bool | None = None
+
+
+Record: TypeAlias = SessionMeta | TurnContext | ResponseItem | EventMessage | Compacted | AgentCheckpoint
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,6 +143,8 @@ def to_payload(record: Record) -> dict[str, Any]:
             return payload if record.usage is None else {**payload, "usage": _written(record.usage)}
         case SessionMeta():
             return {**_written(record), "version": record.version}  # always said, because the default changes with the program
+        case Compacted():
+            return {**_written(record), "messages": [message_to_json(message) for message in record.messages]}
         case _:
             return _written(record)
 
@@ -117,8 +157,9 @@ def from_payload(kind: str, payload: Mapping[str, Any]) -> Record:
     if kind == ResponseItem.kind:
         usage = payload.get("usage")
         return ResponseItem(message_from_json(payload["message"]), None if usage is None else _build(Usage, usage))
-    record_types: tuple[type[SessionMeta | TurnContext | EventMessage], ...] = (SessionMeta, TurnContext, EventMessage)
-    for record_type in record_types:
+    if kind == Compacted.kind:
+        return _build(Compacted, {**payload, "messages": tuple(message_from_json(message) for message in payload["messages"])})
+    for record_type in _WHOLE:
         if record_type.kind == kind:
             return _build(record_type, payload)
     raise ValueError(f"unknown record type {kind!r}")
@@ -137,6 +178,12 @@ def message_from_json(data: Mapping[str, Any]) -> Message:
     return Message(data["role"], tuple(_build(_PARTS[part["kind"]], part) for part in data["parts"]), data.get("origin", ""))
 
 
+_WHOLE: tuple[type[SessionMeta | TurnContext | EventMessage | AgentCheckpoint], ...] = (
+    EventMessage,
+    TurnContext,
+    SessionMeta,
+    AgentCheckpoint,
+)
 _PARTS: Mapping[str, type[Part]] = {"text": Text, "reasoning": Reasoning, "tool_call": ToolCall, "tool_result": ToolResult}
 
 
@@ -164,7 +211,7 @@ def _build(target: type[T], data: Mapping[str, Any]) -> T:
 
 @cache
 def _shapes() -> Mapping[type, _Shape]:
-    return {target: _shape(target) for target in (*_PARTS.values(), Usage, SessionMeta, TurnContext, EventMessage)}
+    return {target: _shape(target) for target in (*_PARTS.values(), Usage, Compacted, *_WHOLE)}
 
 
 def _shape(target: type) -> _Shape:
