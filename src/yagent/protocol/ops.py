@@ -15,6 +15,11 @@ class StartTask:
 
 
 @dataclass(frozen=True, slots=True)
+class ResumeTask:
+    """Go on exactly where the record of a resumed session ends; nothing is said. Refused where the last task ended otherwise than by a stop."""
+
+
+@dataclass(frozen=True, slots=True)
 class StopTask:
     """End the running task. Graceful: the step in flight is cancelled, results are completed, the record gets its terminal entry."""
 
@@ -35,4 +40,4 @@ class Shutdown:
     """Stop what runs and close the session."""
 
 
-Op: TypeAlias = StartTask | StopTask | AnswerAsk | Shutdown
+Op: TypeAlias = StartTask | ResumeTask | StopTask | AnswerAsk | Shutdown

@@ -24,12 +24,21 @@ class RunFlags:
     disabled_agents: frozenset[str] = frozenset()
 
 
+@dataclass(frozen=True, slots=True)
+class Resume:
+    """Which recorded session to go on with: its id or the first characters of it, "" for the newest of this directory that is not in use."""
+
+    session: str = ""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SessionRequest:
-    """Where a session works and with what. `can_ask`: somebody can answer questions; without it every ask is denied at once."""
+    """Where a session works and with what. `can_ask`: somebody can answer questions; without it every ask is denied at once. `resume`: a
+    recorded session that is opened again, None for a new one."""
 
     workspace: Path
     environ: Mapping[str, str]
     config_path: Path | None = None
     flags: RunFlags = field(default_factory=RunFlags)
     can_ask: bool = False
+    resume: Resume | None = None
