@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from yagent.workspace.encoding import Document, EncodingError, newline_style, recognise
+from yagent.workspace.encoding import Document, EncodingError, first_lines, newline_style, recognise, split_lines
 
 
 @pytest.mark.parametrize(
@@ -109,3 +109,12 @@ def test_a_replacement_changes_only_its_own_bytes(data: bytes, draw: st.DataObje
         return
     encode = document.encoding.encode
     assert changed.raw == document.encoding.mark + encode(document.text[:start]) + encode("X") + encode(document.text[end:])
+
+
+@given(st.text(alphabet="ab\r\n", max_size=30), st.integers(min_value=1, max_value=12))
+def test_the_first_lines_are_those_of_all_and_all_are_counted(text: str, number: int) -> None:
+    style = newline_style(text)
+    ends = "\r" if style == "cr" else "\n"
+    whole = [line.removesuffix("\r") if style != "cr" else line for line in text.removesuffix(ends).split(ends)] if text else []
+    assert split_lines(text, style) == whole
+    assert first_lines(text, style, number) == (whole[:number], len(whole))

@@ -16,7 +16,7 @@ from pathlib import Path
 from yagent.errors import YagentError
 from yagent.records import dataclass
 from yagent.runtime import supervise
-from yagent.workspace.encoding import SAMPLE, Document, Newline, newline_style, recognise, split_lines
+from yagent.workspace.encoding import SAMPLE, Document, Newline, first_lines, newline_style, recognise
 from yagent.workspace.ledger import FileLedger, digest_of
 from yagent.workspace.named_path import NamedPath, printable
 
@@ -127,7 +127,7 @@ def load(path: NamedPath, *, limit: int = SIZE_LIMIT) -> tuple[bytes, os.stat_re
         status = os.fstat(file.fileno())
         if status.st_size > limit:
             raise FileTooLargeError(f"{path} has {size_text(status.st_size)}, over the limit of {size_text(limit)} for loading it whole")
-        content = file.read(limit + 1)
+        content = _content(file, status.st_size, limit)
         if len(content) > limit:
             raise FileTooLargeError(f"{path} grew over the limit of {size_text(limit)} while it was read")
         return content, status
@@ -191,7 +191,7 @@ def _read_text(path: NamedPath, wanted: Wanted, ledger: FileLedger | None) -> Fi
     with open_regular(path) as file:
         size = os.fstat(file.fileno()).st_size
         if size <= SIZE_LIMIT:
-            content = file.read(SIZE_LIMIT + 1)
+            content = _content(file, size, SIZE_LIMIT)
             if len(content) <= SIZE_LIMIT:
                 return _slice_of(path, content, wanted, ledger)
         if wanted.start is None and wanted.lines is None:
@@ -203,27 +203,33 @@ def _read_text(path: NamedPath, wanted: Wanted, ledger: FileLedger | None) -> Fi
         return _streamed(path, file, size, wanted)
 
 
+def _content(file: io.FileIO, size: int, limit: int) -> bytes:
+    """All of a file that has `size` bytes, and may have grown or not have known it; of one with more than `limit` that many and one."""
+    content = file.read(size + 1)
+    return content if len(content) <= size else content + file.read(limit - size)
+
+
 def _slice_of(path: NamedPath, content: bytes, wanted: Wanted, ledger: FileLedger | None) -> FileSlice:
     document = Document.of(content)
     if document is None:
         raise _binary(path, content, len(content))
     newline = newline_style(document.text)
-    lines = split_lines(document.text, newline)
     first, count = wanted.first, wanted.count
-    if first > max(1, len(lines)):
-        raise FileError(f"{path} has {len(lines)} lines; there is no line {first}")
-    chosen, warnings, shown = _within_limits([(line, len(line)) for line in lines[first - 1 : first - 1 + count]], wanted)
+    lines, total = first_lines(document.text, newline, first - 1 + count)
+    if first > max(1, total):
+        raise FileError(f"{path} has {total} lines; there is no line {first}")
+    chosen, warnings, shown = _within_limits([(line, len(line)) for line in lines[first - 1 :]], wanted)
     last = first - 1 + shown
-    truncated = None if last >= len(lines) else f"lines {first} to {last} of {len(lines)} are shown; read on from line {last + 1}"
+    truncated = None if last >= total else f"lines {first} to {last} of {total} are shown; read on from line {last + 1}"
     digest = digest_of(content) if ledger is None else ledger.record(path.path, content, lines=((first, last),))
     return FileSlice(
         path=path.path,
         lines=tuple(chosen),
         first_line=first if chosen else 0,
         last_line=last,
-        total_lines=len(lines),
+        total_lines=total,
         truncated=truncated,
-        cut=shown < min(count, len(lines) - first + 1),
+        cut=shown < min(count, total - first + 1),
         warnings=(*_about(document, len(content)), *warnings),
         encoding=document.encoding.label,
         newline=newline,
