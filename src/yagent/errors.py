@@ -52,6 +52,8 @@ YagentError
   OutputFailed
     OutputMissing
   RolloutError
+  SessionInUse
+  ForkedFromNothing
   TaskRefused
   RequestError
   NoDirectoryError

@@ -5,22 +5,25 @@ A line that is not a record (torn by a crash, damaged, of a later version) is sk
 
 import heapq
 import json
+import os
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import field
+from itertools import islice
 from pathlib import Path
 from typing import Any, BinaryIO
 
 from yagent.records import dataclass
-from yagent.rollout.records import VERSION, Entry, EventMessage, ResponseItem, SessionMeta, from_payload
+from yagent.rollout.records import VERSION, Entry, EventMessage, ResponseItem, SessionMeta, TurnContext, from_payload, is_progress
 from yagent.runtime.atomic import NotRegularFileError
 from yagent.runtime.regular_file import open_regular
 
 LINE_LIMIT = 64 * 1024 * 1024  # bytes; a longer line is damage, not a record
 TOLD = 100  # skipped lines an account describes one by one
 NOT_A_FILE = "left out (not a regular file)"
+NOT_OWN = "left out (belongs to another user)"
 _CHUNK = 1024 * 1024
 _HEAD_RECORDS = 16  # the prompt is among the first of a file
-_TAIL_SIZES = (64 * 1024, 4 * 1024 * 1024)  # bytes read from the end; the larger only when the smaller holds no whole record
+_TAIL_SIZES = (16 * 1024, 4 * 1024 * 1024)  # bytes read from the end; the larger only when the smaller holds no whole record
 
 
 @dataclass(slots=True)
@@ -29,6 +32,7 @@ class Account:
 
     skipped: list[str] = field(default_factory=list)
     count: int = 0
+    position: int = 0  # highest ordinal of a line that is left out though it has one: its number is taken
 
     def skip(self, line_number: int, size: int, why: str) -> None:
         """Account for `size` bytes of one line."""
@@ -73,7 +77,7 @@ def _entry(line: bytes, number: int, account: Account) -> Entry | None:
             account.skip(number, len(line), "zero bytes")
         return None
     try:
-        entry = _parsed(text)
+        entry = _parsed(text, account)
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as failure:
         why = str(failure) if type(failure) is ValueError else "damaged"
         account.skip(number, len(line), why if line.endswith(b"\n") else "torn at the end of the file")
@@ -85,26 +89,16 @@ def _entry(line: bytes, number: int, account: Account) -> Entry | None:
     return entry
 
 
-def _parsed(text: bytes) -> Entry:
+def _parsed(text: bytes, account: Account) -> Entry:
     data = json.loads(text)
     ordinal, timestamp = data["ordinal"], data["timestamp"]
-    if not isinstance(ordinal, int) or not isinstance(timestamp, str):
+    if type(ordinal) is not int or not isinstance(timestamp, str):
         raise ValueError("without its place in the order")
-    return Entry(ordinal, timestamp, from_payload(data["type"], data["payload"]))
-
-
-@dataclass(frozen=True, slots=True)
-class SessionSummary:
-    """One line about a recorded session. `started` is when its first record was written, in UTC (ISO 8601)."""
-
-    session: str
-    path: Path
-    started: str
-    project_dir: str
-    prompt: str  # the user's words that began it
-    stop_reason: str  # of its last task; "" while that has no terminal record
-    status: str = ""
-    denied: int = 0  # calls that nobody could be asked about
+    try:
+        return Entry(ordinal, timestamp, from_payload(data["type"], data["payload"]))
+    except (ValueError, KeyError, TypeError, AttributeError):
+        account.position = max(account.position, ordinal)
+        raise
 
 
 def session_of(path: Path) -> str:
@@ -119,7 +113,7 @@ def session_files(directory: Path, prefix: str) -> dict[str, list[Path]]:
     A session of exactly that id is the only one meant. Raises OSError when the directory cannot be read.
     """
     found: dict[str, list[Path]] = {}
-    for path in sorted(directory.iterdir(), key=lambda path: (_is_delegation(path), path.name)):
+    for path in sorted(directory.iterdir(), key=lambda path: (is_delegation(path), path.name)):
         session = session_of(path)
         if session and session.startswith(prefix):
             found.setdefault(session, []).append(path)
@@ -129,89 +123,101 @@ def session_files(directory: Path, prefix: str) -> dict[str, list[Path]]:
 def merged(paths: Sequence[Path], account: Account | None = None) -> Iterator[tuple[Path, Entry]]:
     """The entries of all files of a session in the one order in which they happened. Raises OSError as `read` does."""
     account = account or Account()
-    yield from heapq.merge(*(_named(path, account) for path in paths), key=lambda named: named[1].ordinal)
+    yield from heapq.merge(*(_with_path(path, account) for path in paths), key=lambda named: named[1].ordinal)
 
 
-def list_sessions(directory: Path, limit: int, account: Account | None = None) -> list[SessionSummary]:
-    """The sessions recorded in `directory`, newest first; files that hold no session are left out.
-
-    Only the beginning and the end of each file are read; what is no file at all is accounted.
-    Raises OSError when the directory cannot be read.
-    """
-    if limit <= 0 or not directory.is_dir():
-        return []
-    summaries: list[SessionSummary] = []
-    names = (path for path in directory.iterdir() if session_of(path) and not _is_delegation(path))
-    for path in sorted(names, key=lambda path: path.name, reverse=True):
-        summary = _summary(path, account or Account())
-        if summary is not None:
-            summaries.append(summary)
-        if len(summaries) == limit:
-            break
-    return sorted(summaries, key=lambda summary: summary.started, reverse=True)  # names tell seconds, records tell more
-
-
-def _is_delegation(path: Path) -> bool:
-    return path.stem.count("_") > 1
-
-
-def _named(path: Path, account: Account) -> Iterator[tuple[Path, Entry]]:
+def named(path: Path, account: Account) -> Iterator[Entry]:
+    """The entries of a file; its name stands before what the account says of it. What is no regular file is left out with account."""
     own = Account()
     try:
-        for entry in read(path, own):
-            yield path, entry
+        yield from read(path, own)
     except NotRegularFileError:
         account.note(f"{path.name}: {NOT_A_FILE}")
     for text in own.skipped:
         account.note(f"{path.name}, {text}")
     account.count += own.count - len(own.skipped)
+    account.position = max(account.position, own.position)
 
 
-def _summary(path: Path, account: Account) -> SessionSummary | None:
-    try:
-        meta, started, prompt = _beginning(path)
-        if meta is None:
-            return None
-        end = _end(path)
-        denied = end.get("denied", 0)
-        told = (str(end.get("stop_reason", "")), str(end.get("status", "")), denied if isinstance(denied, int) else 0)
-        return SessionSummary(meta.session, path, started, meta.project_dir, prompt, *told)
-    except NotRegularFileError:
-        account.note(f"{path.name}: {NOT_A_FILE}")
-        return None
-    except OSError:
-        return None
+def _with_path(path: Path, account: Account) -> Iterator[tuple[Path, Entry]]:
+    for entry in named(path, account):
+        yield path, entry
 
 
-def _beginning(path: Path) -> tuple[SessionMeta | None, str, str]:
-    """Whose file it is, when it began, and the user's first words: as asked for, else as sent."""
+@dataclass(frozen=True, slots=True)
+class Beginning:
+    """What the first records of a file tell."""
+
+    meta: SessionMeta | None
+    first: int  # ordinal of the first record, 0 when there is none
+    started: str  # when it was written, UTC (ISO 8601)
+    workspace: str
+    prompt: str  # the user's first words: as asked for, else as sent
+
+
+@dataclass(frozen=True, slots=True)
+class Ending:
+    """What the last records of a file tell. `terminal` is what the terminal record says when the agent did not go on after it."""
+
+    position: int  # highest ordinal, of a record not understood too
+    updated: str  # when the last record was written, UTC (ISO 8601)
+    terminal: Mapping[str, Any] = field(default_factory=dict)
+
+
+def beginning(path: Path) -> Beginning:
+    """Read the first few records. Raises as `read` does."""
     meta: SessionMeta | None = None
-    started = ""
-    for _, entry in zip(range(_HEAD_RECORDS), read(path), strict=False):
+    first, started, workspace = 0, "", ""
+    for entry in islice(read(path), _HEAD_RECORDS):
         record = entry.record
+        first, started = first or entry.ordinal, started or entry.timestamp
         if isinstance(record, SessionMeta) and meta is None:
-            meta, started = record, entry.timestamp
+            meta, workspace = record, record.project_dir
             if meta.task:
-                return meta, started, meta.task
+                return Beginning(meta, first, started, workspace, meta.task)
+        elif isinstance(record, TurnContext):
+            workspace = workspace or record.workspace
         elif isinstance(record, ResponseItem) and record.message.role == "user":
-            return meta, started, record.message.text
-    return meta, started, ""
+            return Beginning(meta, first, started, workspace, record.message.text)
+    return Beginning(meta, first, started, workspace, "")
 
 
-def _end(path: Path) -> Mapping[str, Any]:
-    """What the terminal record says when it is the file's last word, else nothing."""
+def ending(path: Path) -> Ending:
+    """Read the last few records, however long the file is. Raises as `read` does."""
     for size in _TAIL_SIZES:
         with open_regular(path) as stream:
             length = stream.seek(0, 2)
             stream.seek(max(0, length - size))
             lines = stream.read(size).split(b"\n")
-        whole = lines if size >= length else lines[1:]
-        for line in reversed(whole):
-            entry = _entry(line, 0, Account())
-            if entry is not None and isinstance(entry.record, EventMessage) and entry.record.is_terminal:
-                return entry.record.data
-            if entry is not None:
-                return {}
-        if size >= length:
+        found = _last(lines if size >= length else lines[1:])
+        if found.updated or size >= length:
+            return found
+    return found
+
+
+def _last(lines: Sequence[bytes]) -> Ending:
+    account = Account()
+    position, updated = 0, ""
+    for line in reversed(lines):
+        entry = _entry(line, 0, account)
+        if entry is None:
+            continue
+        position, updated = max(position, entry.ordinal), updated or entry.timestamp
+        if isinstance(entry.record, EventMessage) and entry.record.is_terminal:
+            return Ending(max(position, account.position), updated, entry.record.data)
+        if is_progress(entry.record):
             break
-    return {}
+    return Ending(max(position, account.position), updated)
+
+
+def is_delegation(path: Path) -> bool:
+    """Whether a file's name is that of a delegation."""
+    return path.stem.count("_") > 1
+
+
+def is_own(path: Path, account: Account) -> bool:
+    """Whether a file is the user's own; that it is somebody else's stands in the account. Raises OSError when that cannot be told."""
+    if path.stat().st_uid == os.geteuid():
+        return True
+    account.note(f"{path.name}: {NOT_OWN}")
+    return False

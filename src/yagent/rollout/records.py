@@ -126,6 +126,17 @@ class Entry:
     record: Record
 
 
+def is_progress(record: Record) -> bool:
+    """Whether the agent goes on with this record: what a checkpoint or a terminal record before it said is past."""
+    return isinstance(record, ResponseItem | Compacted) or (isinstance(record, EventMessage) and reached_step(record) is not None)
+
+
+def reached_step(record: EventMessage) -> int | None:
+    """The step whose calls this event tells, else None."""
+    step = record.data.get("step") if record.name == "agent_activity" else None
+    return step if isinstance(step, int) else None
+
+
 def encode(ordinal: int, timestamp: str, record: Record) -> bytes:
     """The record as a line of a file, line end included.
 

@@ -9,19 +9,27 @@ import asyncio
 import errno
 import logging
 import os
-from collections.abc import Callable
+import stat
+from collections.abc import Callable, Sequence
 from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
+from typing import ClassVar
 
 from yagent.errors import YagentError
 from yagent.protocol.ids import AgentIdentity
+from yagent.protocol.stop import USAGE
 from yagent.records import dataclass
-from yagent.rollout.records import EventMessage, Record, SessionMeta, encode
+from yagent.rollout.checkpoint import digest
+from yagent.rollout.records import AgentCheckpoint, EventMessage, Record, SessionMeta, encode
+from yagent.rollout.replay import Segment, replay
+from yagent.runtime.atomic import try_lock
 from yagent.runtime.clock import Clock
 from yagent.runtime.supervise import Domain, DomainClosedError, in_thread, shielded
 
 FLUSH_RECORDS = 32
 FLUSH_SECONDS = 0.02
+LOCK_TRIES = 50  # who makes a list looks whether a session is open, which locks it for some microseconds
 WRITE_SECONDS = 30.0  # a disk that takes longer for one write does not answer
 
 logger = logging.getLogger(__name__)
@@ -31,15 +39,25 @@ class RolloutError(YagentError):
     """The record of a run cannot be written."""
 
 
-class Numbers:
-    """One order over all files of a session."""
+class SessionInUse(YagentError):
+    """Another process has the session open."""
 
-    def __init__(self) -> None:
-        self._next = 0
+    exit_code: ClassVar[int] = USAGE
+
+
+class Numbers:
+    """One order over all files of a session; `start` is the highest number that is taken."""
+
+    def __init__(self, start: int = 0) -> None:
+        self._next = start
 
     def take(self) -> int:
         self._next += 1
         return self._next
+
+    def go_on_after(self, position: int) -> None:
+        """Leave out the numbers up to `position`: they are taken."""
+        self._next = max(self._next, position)
 
 
 class NullRecorder:
@@ -51,15 +69,21 @@ class NullRecorder:
     async def barrier(self) -> None:
         return None
 
+    async def finalize_checkpoint(self, checkpoint: AgentCheckpoint) -> None:
+        return None
+
     async def close(self) -> None:
         return None
 
 
 class RolloutWriter:
-    """The record of one run of one agent in one file."""
+    """The record of one run of one agent in one file; `earlier` are the files with what it said before."""
 
-    def __init__(self, path: Path, descriptor: int, sequence: Numbers, clock: Clock, domain: Domain) -> None:
+    def __init__(
+        self, path: Path, descriptor: int, sequence: Numbers, clock: Clock, domain: Domain, *, earlier: Sequence[Segment] = ()
+    ) -> None:
         self.path = path
+        self._earlier = earlier
         self._descriptor = descriptor
         self._sequence = sequence
         self._clock = clock
@@ -72,6 +96,10 @@ class RolloutWriter:
         self._waiting = False
         self._full = asyncio.Event()
         self._turn = asyncio.Lock()
+
+    def go_on_from(self, earlier: Sequence[Segment]) -> None:
+        """Say which files hold what was said before this one, where that is known only after it is open."""
+        self._earlier = earlier
 
     def append(self, record: Record) -> None:
         """Keep a record; returns at once. Works also while the session's domain is ending: the next barrier then writes it."""
@@ -92,6 +120,21 @@ class RolloutWriter:
             await self._write()
         if self._failure is not None:
             raise self._failure
+
+    async def finalize_checkpoint(self, checkpoint: AgentCheckpoint) -> None:
+        """Write a checkpoint whose digest and message count are those of the conversation as a reader of the files will rebuild it (I-07).
+
+        What the caller put into these two fields does not count. Raises `RolloutError` as `barrier`, or when the files cannot be read back.
+        """
+        await self.barrier()
+        try:
+            told, count = await in_thread(_read_back, (*self._earlier, Segment(self.path)))
+        except OSError as failure:
+            raise RolloutError(
+                f"The record of this session cannot be read back: {failure.strerror} ({self.path}). Check the disk and resume."
+            ) from failure
+        self.append(replace(checkpoint, digest=told, messages=count))
+        await self.barrier()
 
     async def close(self) -> None:
         """Write what is left and release the file; what is appended later is refused by its barrier."""
@@ -143,6 +186,12 @@ class RolloutWriter:
         self._written += len(lines)
 
 
+def _read_back(segments: Sequence[Segment]) -> tuple[str, int]:
+    """Digest and count of a conversation. Blocking."""
+    messages = replay(segments).messages
+    return digest(messages), len(messages)
+
+
 def _write_all(descriptor: int, data: bytes, force: bool, path: Path) -> RolloutError | None:
     """Blocking. A torn line can only be the last one: after a failure nothing more is written to this file."""
     view = memoryview(data)
@@ -171,19 +220,58 @@ class SessionLog:
     domain: Domain
     prepare_directory: Callable[[Path], None]
 
-    def open(self, agent: AgentIdentity) -> RolloutWriter:
-        """A new file for a run of `agent`. Raises `RolloutError` when it cannot be made."""
+    def open(self, agent: AgentIdentity, earlier: Sequence[Segment] = ()) -> RolloutWriter:
+        """A new file for a run of `agent`; `earlier` are the files with what it said before (a delegation that goes on, a fork). The
+        Director's is locked until it is closed or the process ends. Raises `RolloutError` when it cannot be made."""
         stem = f"{self.started}_{self.session}"
         if agent.delegation_id:
             stem = f"{self.clock.wall():%Y%m%d-%H%M%S}_{self.session}_{agent.role}"
         try:
             self.prepare_directory(self.directory)
             path, descriptor = _create(self.directory, stem)
+            if not agent.delegation_id:
+                try_lock(descriptor, path)  # nobody else knows the file yet
         except OSError as failure:
             raise RolloutError(
                 f"The record of this session cannot be created: {failure.strerror} ({self.directory}). Set YAGENT_HOME."
             ) from failure
-        return RolloutWriter(path, descriptor, self.sequence, self.clock, self.domain)
+        return RolloutWriter(path, descriptor, self.sequence, self.clock, self.domain, earlier=earlier)
+
+    def reopen(self, path: Path, earlier: Sequence[Segment] = ()) -> RolloutWriter:
+        """Go on in the Director's file; what is appended begins on a line of its own, whatever the last one was cut to.
+
+        Raises `SessionInUse` when another process has it open, `RolloutError` when it cannot be written.
+        """
+        try:
+            descriptor = _reopen(path)
+        except OSError as failure:
+            raise RolloutError(f"The record of this session cannot be continued: {failure.strerror} ({path}). Check the file.") from failure
+        if descriptor is None:
+            raise SessionInUse(
+                f"Session {self.session} is open in another process. Go on there, end that process, or start a new session ({path})."
+            )
+        return RolloutWriter(path, descriptor, self.sequence, self.clock, self.domain, earlier=earlier)
+
+
+def _reopen(path: Path) -> int | None:
+    """A locked descriptor that appends to whole lines, None when somebody else has the lock."""
+    descriptor = os.open(path, os.O_RDWR | os.O_APPEND | os.O_CLOEXEC | os.O_NONBLOCK | os.O_NOCTTY)
+    try:
+        status = os.fstat(descriptor)
+        if not stat.S_ISREG(status.st_mode):
+            raise OSError(errno.EINVAL, "it is not a regular file")
+        if status.st_uid != os.geteuid():
+            raise OSError(errno.EPERM, "it belongs to another user")
+        if not any(try_lock(descriptor, path) for _ in range(LOCK_TRIES)):
+            os.close(descriptor)
+            return None
+        size = os.fstat(descriptor).st_size  # of now: the process that had the lock may have written
+        if size > 0 and os.pread(descriptor, 1, size - 1) != b"\n":
+            os.write(descriptor, b"\n")
+        return descriptor
+    except OSError:
+        os.close(descriptor)
+        raise
 
 
 def _create(directory: Path, stem: str) -> tuple[Path, int]:

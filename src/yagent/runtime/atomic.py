@@ -151,7 +151,7 @@ async def locked(path: Path, *, clock: Clock, timeout: float = 10.0) -> AsyncIte
     try:
         try:
             async with clock.timeout(timeout):
-                while not _try_lock(descriptor, lock_file):
+                while not try_lock(descriptor, lock_file):
                     await clock.sleep(LOCK_POLL_SECONDS)
         except TimeoutError:
             raise LockTimeoutError(
@@ -160,6 +160,35 @@ async def locked(path: Path, *, clock: Clock, timeout: float = 10.0) -> AsyncIte
         yield
     finally:
         os.close(descriptor)
+
+
+def try_lock(descriptor: int, path: Path) -> bool:
+    """Lock an open file until it is closed or its process ends; False when somebody else has it. Where the file system has no locks, a
+    line in the log says so and the file counts as locked for us."""
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    except OSError as error:
+        if error.errno not in CANNOT_LOCK:
+            raise
+        logger.warning("%s cannot be locked on this file system (%s); going on without", path, error)
+    return True
+
+
+def is_locked(path: Path) -> bool:
+    """Whether somebody holds the lock of a file, as far as can be told."""
+    try:
+        descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC | os.O_NOCTTY)
+    except OSError:
+        return False
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except OSError as error:
+        return isinstance(error, BlockingIOError)
+    finally:
+        os.close(descriptor)
+    return False
 
 
 def _final_target(path: Path) -> Path:
@@ -302,15 +331,3 @@ def _is_same_entry(source: Path, target: Path) -> bool:
     if source.parent != target.parent or source.name.casefold() != target.name.casefold() or not os.path.lexists(target):
         return False
     return os.path.samestat(source.lstat(), target.lstat()) and target.name not in os.listdir(target.parent)
-
-
-def _try_lock(descriptor: int, lock_file: Path) -> bool:
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return False
-    except OSError as error:
-        if error.errno not in CANNOT_LOCK:
-            raise
-        logger.warning("%s cannot be locked on this file system (%s); going on without", lock_file, error)
-    return True

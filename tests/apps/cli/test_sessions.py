@@ -17,7 +17,7 @@ from yagent.apps.cli.sessions import how_it_ended
 from yagent.protocol.ids import AgentIdentity
 from yagent.protocol.messages import Message, Reasoning, Text, ToolCall, ToolResult, Usage, result_message, user_message
 from yagent.protocol.stop import USAGE, StopReason
-from yagent.rollout.reader import SessionSummary
+from yagent.rollout.index import SessionSummary
 from yagent.rollout.records import EventMessage, Record, ResponseItem, SessionMeta, TurnContext, encode
 from yagent.rollout.writer import Numbers, SessionLog
 from yagent.runtime.atomic import make_private_directory

@@ -21,7 +21,8 @@ from yagent.protocol.messages import Message, Part, Reasoning, Text, ToolCall, T
 from yagent.protocol.stop import PIPE_CLOSED, USAGE
 from yagent.protocol.visible import visible
 from yagent.records import dataclass
-from yagent.rollout.reader import Account, SessionSummary, list_sessions, merged, session_files
+from yagent.rollout.index import SessionSummary, list_sessions
+from yagent.rollout.reader import Account, merged, session_files
 from yagent.rollout.records import Entry, EventMessage, Record, ResponseItem, SessionMeta, TurnContext
 from yagent.runtime.paths import DataHome, project_id
 from yagent.session.build import user_home

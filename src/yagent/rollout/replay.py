@@ -1,0 +1,208 @@
+"""From the files of an agent back to its conversation, exactly as it stood.
+
+One pass, in memory that of the conversation alone. What the record lacks or holds twice (a crash, damage) is repaired so that a provider
+accepts it: each call has one result, no result is without its call. Whatever is repaired stands in the account.
+"""
+
+import heapq
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import field
+from pathlib import Path
+from typing import Any
+
+from yagent.protocol.messages import Message, ToolCall, ToolResult
+from yagent.records import dataclass
+from yagent.rollout.pairing import UNKNOWN_OUTCOME, Paired, unknown_outcome
+from yagent.rollout.reader import Account, named
+from yagent.rollout.records import (
+    AgentCheckpoint,
+    Compacted,
+    Entry,
+    EventMessage,
+    Record,
+    ResponseItem,
+    SessionMeta,
+    TurnContext,
+    is_progress,
+    reached_step,
+)
+
+RESUMED = "session_resumed"  # the event after which a stopped run goes on counting its steps
+EFFECTS = "effects"  # the event with what a run has changed and run so far
+
+__all__ = ["EFFECTS", "RESUMED", "UNKNOWN_OUTCOME", "Replayed", "Segment", "StepMark", "replay", "unknown_outcome"]
+
+
+@dataclass(frozen=True, slots=True)
+class Segment:
+    """A file, up to the entry with the ordinal `until`; None for all of it."""
+
+    path: Path
+    until: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class StepMark:
+    """A completed step of the agent: its number, counted from 1 over the whole session; the ordinal of its last record, where another
+    session can begin; the names of the tools it called, none for an answer in words."""
+
+    step: int
+    ordinal: int
+    tools: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Replayed:
+    """An agent as its record leaves it."""
+
+    meta: SessionMeta | None  # of the newest file that has one
+    messages: tuple[Message, ...]  # each call answered, save those of `open_calls`: then the message that made them is the last
+    open_calls: tuple[ToolCall, ...]  # of the newest message, without a result
+    settled: Mapping[str, ToolResult]  # what is known of that message's other calls, by call id
+    superseded: int  # results that a later one for the same call replaced
+    step: int  # steps of the run that was under way
+    checkpoint: AgentCheckpoint | None  # when the conversation did not go on after it
+    stop_reason: str  # of the terminal record after the newest message; "" without one
+    context: TurnContext | None  # the newest
+    changed: tuple[str, ...]  # files the run under way changed so far
+    ran: tuple[str, ...]  # commands it ran after the last change
+    asked_at: int  # ordinal of the agent's newest message, 0 for none
+    position: int  # highest ordinal
+    account: Account
+    steps: tuple[StepMark, ...]
+
+
+def replay(segments: Sequence[Segment]) -> Replayed:
+    """Read an agent's files, merged into one order. Blocks for seconds where the record is large: call it in a thread.
+
+    Raises OSError when a file cannot be opened or read; what is no regular file is left out with account.
+    """
+    account = Account()
+    run = _Run(account)
+    for entry in heapq.merge(*(_entries(segment, account) for segment in segments), key=_ordinal):
+        run.take(entry)
+    return run.end()
+
+
+def _ordinal(entry: Entry) -> int:
+    return entry.ordinal
+
+
+def _entries(segment: Segment, account: Account) -> Iterator[Entry]:
+    """The entries of one file that count, each once."""
+    seen: set[int] = set()
+    for entry in named(segment.path, account):
+        if segment.until is not None and entry.ordinal > segment.until:
+            continue
+        if entry.ordinal in seen:
+            account.note(f"{segment.path.name}: a second record {entry.ordinal} dropped ({entry.record.kind})")
+            continue
+        seen.add(entry.ordinal)
+        yield entry
+
+
+@dataclass(slots=True)
+class _Run:
+    """What has been read so far."""
+
+    account: Account
+    paired: Paired = field(init=False)
+    meta: SessionMeta | None = None
+    context: TurnContext | None = None
+    checkpoint: AgentCheckpoint | None = None
+    stop_reason: str = ""
+    step: int = 0
+    is_new_run: bool = True  # no step since the run before ended
+    effects: Mapping[str, Any] = field(default_factory=dict)
+    asked_at: int = 0
+    position: int = 0
+    marks: list[StepMark] = field(default_factory=list)
+    asked: Message | None = None  # the step that is not marked yet
+    reached: int = 0  # ordinal of its last record
+
+    def __post_init__(self) -> None:
+        self.paired = Paired(self.account)
+
+    def take(self, entry: Entry) -> None:
+        record = entry.record
+        self.position = max(self.position, entry.ordinal)
+        if is_progress(record):
+            self.checkpoint, self.stop_reason = None, ""
+        match record:
+            case ResponseItem():
+                self._message(record.message, entry.ordinal)
+            case EventMessage():
+                self._event(record)
+            case Compacted():
+                self.paired.compact(record.replaces, record.messages)
+            case _:
+                self._state(record)
+
+    def end(self) -> Replayed:
+        open_calls, settled = self.paired.end()
+        if not open_calls:
+            self._mark()
+        return Replayed(
+            meta=self.meta,
+            messages=self.paired.messages(),
+            open_calls=open_calls,
+            settled=settled,
+            superseded=self.paired.superseded,
+            step=self.step,
+            checkpoint=self.checkpoint,
+            stop_reason=self.stop_reason,
+            context=self.context,
+            changed=_texts(self.effects.get("changed")),
+            ran=_texts(self.effects.get("ran")),
+            asked_at=self.asked_at,
+            position=max(self.position, self.account.position),
+            account=self.account,
+            steps=tuple(self.marks),
+        )
+
+    def _state(self, record: Record) -> None:
+        if isinstance(record, TurnContext):
+            self.context = record
+        elif isinstance(record, AgentCheckpoint):
+            self.checkpoint, self.step = record, record.step
+        elif isinstance(record, SessionMeta):
+            self.meta = record
+            if record.continues:
+                self.step, self.is_new_run = max(self.step, record.start_step), False
+
+    def _event(self, record: EventMessage) -> None:
+        if record.is_terminal:
+            self.stop_reason, self.is_new_run = str(record.data.get("stop_reason", "unaccounted")), True
+        elif (step := reached_step(record)) is not None:
+            self.step, self.is_new_run = step, False
+        elif record.name == RESUMED:
+            self.is_new_run = False
+        elif record.name == EFFECTS:
+            self.effects = record.data
+
+    def _message(self, message: Message, ordinal: int) -> None:
+        if message.role == "tool":
+            if self.paired.results(message.results):
+                self.reached = ordinal
+            return
+        if message.role == "assistant":
+            is_more_of_it = self.asked is not None and self.paired.goes_on()
+            if not is_more_of_it:
+                self._mark()
+            self.asked, self.reached, self.asked_at = message, ordinal, ordinal
+        else:
+            self._mark()
+            if self.is_new_run:
+                self.step, self.effects = 0, {}
+        self.paired.append(message)
+
+    def _mark(self) -> None:
+        """The step under way is complete."""
+        if self.asked is not None:
+            tools = tuple(call.name for call in self.asked.calls)
+            self.marks.append(StepMark(len(self.marks) + 1, self.reached, tools))
+            self.asked = None
+
+
+def _texts(data: Any) -> tuple[str, ...]:
+    return tuple(each for each in data if isinstance(each, str)) if isinstance(data, list) else ()
