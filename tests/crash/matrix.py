@@ -1,0 +1,166 @@
+"""An undisturbed run, and the kills that are made of it."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Awaitable, Callable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import TypeAlias
+
+from tests.crash import process, troubles
+from tests.crash.cuts import Cut, as_it_lay, boundaries, sample, torn
+from tests.crash.run import Run, Stage
+from tests.crash.verdict import Expected, Verdict, survive
+from tests.crash.world import World, contents
+from tests.support.virtual_time import VirtualTimeLoop
+
+BYTE_POSITIONS = 200
+KILLS = 20
+DIALECTS = ("openai", "anthropic", "responses")
+
+
+@dataclass(frozen=True, slots=True)
+class Trial:
+    """One kill and what follows. `is_real`: of real processes, in real time."""
+
+    kind: str
+    name: str
+    carry_out: Callable[[], Awaitable[Verdict]]
+    is_real: bool = False
+
+    def verdict(self) -> Verdict:
+        """Carry it out on a loop of its own."""
+        started = time.monotonic()
+        with asyncio.Runner(loop_factory=asyncio.SelectorEventLoop if self.is_real else VirtualTimeLoop) as runner:
+            verdict = runner.run(_awaited(self.carry_out))
+        verdict.kind, verdict.seconds = self.kind, time.monotonic() - started
+        return verdict
+
+
+@dataclass(frozen=True, slots=True)
+class Undisturbed:
+    """A run to which nothing happened, watched at every moment."""
+
+    stage: Stage
+    run: Run
+    expected: Expected
+
+    def trial(self, cut: Cut) -> Trial:
+        """The trial of a cut."""
+        return Trial(cut.kind, cut.name, partial(survive, self.stage, self.expected, cut, self.run.session))
+
+
+Group: TypeAlias = Callable[[Undisturbed], Sequence[Trial]]
+
+
+def undisturbed(place: Path, dialect: str) -> Undisturbed:
+    """Carry out the task once."""
+    world = World(place)
+    world.begin()
+    stage = Stage(world, dialect)
+    with asyncio.Runner(loop_factory=VirtualTimeLoop) as runner:
+        run = runner.run(stage.begun())
+    assert run.result is not None, run
+    assert run.result.exit_code == 0, run.result
+    stamps = {moment.stamp for moment in run.moments}
+    assert all(line.stamp in stamps for line in run.stream), "a record was stamped out of sight"
+    return Undisturbed(stage, run, Expected(contents(world.workspace)))
+
+
+def at_every_record(base: Undisturbed) -> list[Trial]:
+    """The kill at every record."""
+    return [base.trial(cut) for cut in boundaries(base.run)]
+
+
+def inside_records(base: Undisturbed, count: int = BYTE_POSITIONS, seed: int = 4) -> list[Trial]:
+    """Kills at random byte positions."""
+    return [base.trial(cut) for cut in torn(base.run, count, seed)]
+
+
+def as_files_lay(base: Undisturbed) -> list[Trial]:
+    """Kills at every state of the disk."""
+    return [base.trial(cut) for cut in as_it_lay(base.run)]
+
+
+def failing_disks(base: Undisturbed, every: int = 1) -> list[Trial]:
+    """No room, or a broken disk, from each record on."""
+    return [
+        Trial(kind, f"record {number}", partial(troubles.after_a_failing_disk, base.stage, base.expected, kind, number))
+        for kind in troubles.DISKS
+        for number in range(1, len(base.run.stream) + 1, every)
+    ]
+
+
+def odd_clocks(base: Undisturbed, count: int = 12, seed: int = 1) -> list[Trial]:
+    """Calendars that jump between the runs and in the resume, and a disk that takes seconds for each record."""
+    cuts = _resumable(base, count, seed)
+    return [
+        Trial(name, cut.name, partial(troubles.under_a_clock, base.stage, base.expected, cut, base.run.session, name))
+        for name in troubles.CLOCKS
+        for cut in cuts
+    ]
+
+
+def at_once(base: Undisturbed, count: int = 8, seed: int = 2) -> list[Trial]:
+    """Two resumes at the same time."""
+    return [
+        Trial("two resumes at once", cut.name, partial(troubles.twice_at_once, base.stage, base.expected, cut, base.run.session))
+        for cut in _resumable(base, count, seed)
+    ]
+
+
+def kill_after_kill(base: Undisturbed, count: int = 12, seed: int = 3) -> list[Trial]:
+    """The resume is killed too."""
+    return [
+        _chain(base, "kill, resume, kill, resume, …", cut, troubles.anywhere(seed + number))
+        for number, cut in enumerate(_resumable(base, count, seed))
+    ]
+
+
+def kill_in_a_resumed_delegation(base: Undisturbed, seed: int = 5) -> list[Trial]:
+    """The kill comes two levels down, and once more there in the resume."""
+    cuts = [cut for cut in boundaries(base.run) if "(devops:" in cut.name]
+    kind = "twice in a nested delegation"
+    return [_chain(base, kind, cut, troubles.in_a_nested_delegation(seed + number)) for number, cut in enumerate(cuts)]
+
+
+def real_kills(base: Undisturbed, place: Path, seeds: Sequence[int] = range(KILLS)) -> list[Trial]:
+    """kill -9 of the program itself; now and then two resumes at once."""
+    return [
+        Trial(
+            "kill -9 of a real process" + (", two resumes at once" if seed % 10 == 9 else ""),
+            f"seed {seed}",
+            partial(process.killed, seed, place / f"process-{seed}", base.expected, at_once=2 if seed % 10 == 9 else 1),
+            is_real=True,
+        )
+        for seed in seeds
+    ]
+
+
+def _chain(base: Undisturbed, kind: str, cut: Cut, choose: troubles.Choose) -> Trial:
+    return Trial(kind, cut.name, partial(troubles.again_and_again, base.stage, base.expected, cut, base.run.session, choose))
+
+
+def _resumable(base: Undisturbed, count: int, seed: int) -> list[Cut]:
+    """Some cuts that can go on as they stand."""
+    return sample([cut for cut in boundaries(base.run)[3:] if not cut.is_over], count, seed)
+
+
+async def _awaited(carry_out: Callable[[], Awaitable[Verdict]]) -> Verdict:
+    return await carry_out()
+
+
+def every_trial(place: Path, *, real: bool = True) -> Iterator[Trial]:
+    """The whole matrix. What costs most is made in one dialect, the kills at records in each."""
+    bases = [undisturbed(place / dialect, dialect) for dialect in DIALECTS]
+    for base in bases:
+        yield from at_every_record(base)
+    for number, base in enumerate(bases):
+        yield from inside_records(base, BYTE_POSITIONS // 2 if number == 0 else BYTE_POSITIONS // 4, seed=number)
+    for group in (as_files_lay, failing_disks, odd_clocks, at_once, kill_after_kill, kill_in_a_resumed_delegation):
+        yield from group(bases[0])
+    if real:
+        yield from real_kills(bases[0], place)
