@@ -5,6 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from tests.support.permission_room import Room, read
 from yagent.workspace.permissions import Decision, Mode
@@ -172,3 +174,151 @@ def test_the_environment_of_a_process_is_closed_to_the_reading_tool(room: Room, 
 )
 def test_harmless_lines_keep_their_verdicts(room: Room, line: str, verdicts: tuple[Decision, ...]) -> None:
     assert tuple(room.shell(line, room.permissions(mode)).decision for mode in MODES) == verdicts
+
+
+COMPLETED = (
+    "cat ~/.yagent/$(echo config)/config.toml",
+    "cat ~/.yagent/$X",
+    "cat ~/.yagent/`echo config`/config.toml",
+    "head < ~/.yagent/$(echo config)/config.toml",
+    "dd if=$HOME/.yagent/$X",
+    "cat --file=$HOME/.yagent/$X",
+    "cat ~/{.yagent,x}/$X",
+    "cat ~/.s$X/id_rsa",
+    "cat ~/.$X/id_rsa",
+    "cat ~/$X/id_rsa",
+    "cat /etc/sh$X",
+    "cat /pr$X/1/environ",
+    "cat /proc/self/$X",
+    "cat link/$X",
+    "ln -s ~/.yagent/$X l; cat l",
+    "cp -r ~/.ya$X .",
+    "tar -C ~/.ya$X -c .",
+    "grep -r key ~/.y$X",
+    "find ~/.yagent -exec cat {} ';'",
+    "xargs -I{} cat ~/.yagent/{} < a.txt",
+    "sudo cat ~/.yagent/$X",
+    "bash -c 'cat ~/.yagent/\"$1\"' x config/config.toml",
+    "for d in ~/.yagent/$X; do cat $d; done",
+    "for d in $(ls ~); do cat ~/$d/*; done",
+    "D=~/.yagent/$X; cat $D",
+    "X=5; read X; cat ~/.s$X",
+    "echo ~/.yagent/$X | xargs cat",
+    ". ~/.yagent/$X",
+    "echo x > ~/.yagent/$X",
+)
+"""The beginning of the name stands in the line, the rest comes when it runs."""
+
+ENDING = (
+    "cat ~root/.ssh/*",
+    "cat ~$USER/.ssh/id_rsa",
+    "cat $(echo ~)/.ssh/id_rsa",
+    "cat $X/.yagent/config/config.toml",
+    "cat $X/.yagent/config/$Y",
+    "X=${HOME}; cat ${X%/}/.ssh/id_rsa",
+    "cat ${X:-~/.yagent}/config/config.toml",
+    "X=~/.yagent/; cat ${X%/}/config/config.toml",
+    "D=$(dirname ~/.yagent/x); cat $D/config/config.toml",
+)
+"""The end of it stands there."""
+
+ELSEWHERE = (
+    "D=~/.yagent; cd $D; cat config/config.toml",
+    "D=~; cd $D; cd .yagent; cat config/config.toml",
+    "D=$(echo ~/.yagent); cd $D; cat config/config.toml",
+    "cd $(echo ~); cat .ssh/id_rsa",
+    "cd ~/.yagent/$X && cat config.toml",
+    "cd ~/.$X && cat id_rsa",
+    "cd ~/.yagent; cat $X",
+    "cd ~/.yagent; cat $(ls)",
+    "cd ~/.yagent; ls | xargs cat",
+    "cd ~/.yagent/data; cat ../$X",
+    "cd; cat .s$(echo sh)/id_rsa",
+    "cd ~ && ls -a | xargs cat",
+    "cd - && cat .yagent/config/config.toml",
+    "cd link; cat $X",
+    "pushd ~/.yagent; cat $X",
+    "(cd ~/.yagent; cat $X)",
+    "cat ~+/../home/.ssh/id_rsa",
+)
+"""It begins in the directory that the line went to."""
+
+
+@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("line", [*COMPLETED, *ENDING, *ELSEWHERE])
+def test_a_word_that_may_be_completed_to_a_secret_is_not_let_through(room: Room, line: str, mode: Mode) -> None:
+    (room.home / ".yagent" / "data").mkdir()
+    assert room.shell(line, room.permissions(mode)).decision is not ALLOW
+
+
+@pytest.mark.parametrize(
+    "more", ["{}; cat a.txt", "{}\nX=a.txt", "{}; HOME=/nowhere", "cd src; {}", "if true; then {}; fi; cd /tmp", "({})"]
+)
+@pytest.mark.parametrize("line", [*COMPLETED, *ENDING, *ELSEWHERE])
+def test_more_commands_do_not_let_it_through(room: Room, line: str, more: str) -> None:
+    (room.home / ".yagent" / "data").mkdir()
+    if more.startswith("cd ") and (line.startswith("cat ~+") or "link" in line):
+        line = f"cd ..; cd w; {line}"  # these say something only where they are
+    assert room.shell(more.format(line), room.permissions(Mode.FULL_YOLO)).decision is not ALLOW
+
+
+@pytest.fixture(scope="module")
+def shared(tmp_path_factory: pytest.TempPathFactory) -> Room:
+    """A room for all examples, since it is only looked at."""
+    room = Room(tmp_path_factory.mktemp("room"))
+    (room.home / ".yagent" / "config").mkdir(parents=True)
+    (room.home / ".yagent" / "config" / "config.toml").write_text("key")
+    return room
+
+
+@settings(max_examples=60, deadline=None)
+@given(data=st.data())
+def test_whatever_part_of_a_secret_name_is_left_open_asks(shared: Room, data: st.DataObject) -> None:
+    name = data.draw(st.sampled_from(["~/.ssh/id_rsa", "~/.yagent/config/config.toml"]))
+    start = data.draw(st.integers(len("~/"), len(name)))
+    end = data.draw(st.integers(start, len(name)))
+    hole = data.draw(st.sampled_from(["$(echo x)", "${X}", "`cat a`", '"$1"', "$@"]))
+    frame = data.draw(st.sampled_from(["cat {}", "head -n 1 < {}", "python3 x.py {}", "D={}; cat $D/x", "cd {} && cat x", "x --in={}"]))
+    line = frame.format(name[:start] + hole + name[end:]).replace("--in=~", "--in=$HOME")
+    if not (frame.startswith("D=") and name[start - 1] == "/" and start == len("~/")):
+        assert shared.shell(line, shared.permissions(Mode.FULL_YOLO)).decision is not ALLOW, line
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "cat src/$NAME.py",
+        'for f in *.py; do wc -l "$f"; done',
+        'cat "$1"',
+        "cat $X /$X",
+        "cd src && cat $X",
+        'while read -r f; do sed -i s/a/b/ "$f"; done < a.txt',
+        "cat ~/projects/$X/README.md ~/.cache/$X ~/.config/nvim/$X",
+        "cat $PWD/src/$X /tmp/$X /usr/lib/$X/a /etc/nginx/$X /proc/cpu$X",
+        "export PATH=$HOME/.local/bin:$PATH; make",
+        'DEST="$HOME/$NAME"; echo hi',
+        'cd "$(dirname "$0")" && make',
+        "cd $(git rev-parse --show-toplevel) && cat README.md config/config.toml",
+        "DIR=$(mktemp -d); cat $DIR/config/config.toml",
+        "D=build; cd $D; cat config/config.toml",
+        'git commit -m "fix $X in ~/.ssh/$Y"',
+        "for i in {1..60}; do echo $i > out/$i.txt; done",
+        "cat $DIR/.github/workflows/$X",
+        "cd ~ && ls && make",
+        'grep -rn "$PATTERN" src',
+    ],
+)
+def test_words_that_lead_to_no_secret_run_under_full_yolo(room: Room, line: str) -> None:
+    assert room.shell(line, room.permissions(Mode.FULL_YOLO)).decision is ALLOW
+
+
+def test_a_name_right_above_secrets_counts_only_when_one_is_there(room: Room) -> None:
+    line = "ls ~/.config/$X"
+    assert room.shell(line, room.permissions(Mode.FULL_YOLO)).decision is ALLOW
+    (room.home / ".config" / "gh").mkdir(parents=True)
+    assert room.shell(line, room.permissions(Mode.FULL_YOLO)).decision is ASK
+
+
+def test_too_many_values_of_variables_ask(room: Room) -> None:
+    line = "".join(f"{name}={value}; " for name in "ABC" for value in range(20)) + "echo $A$B$C"
+    assert room.shell(line, room.permissions(Mode.FULL_YOLO)).decision is ASK

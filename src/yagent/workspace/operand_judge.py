@@ -10,6 +10,7 @@ from pathlib import Path
 from yagent.records import dataclass
 from yagent.workspace.actions import Change, Decision, Mode
 from yagent.workspace.arrivals import Arrivals
+from yagent.workspace.completions import Completions, Use
 from yagent.workspace.globbing import expand
 from yagent.workspace.guard import GuardError, Location
 from yagent.workspace.loopback import is_loopback
@@ -37,13 +38,15 @@ class OperandJudge:
 
     `doubtful`: something in the line names, or could be turned into, a path that leads out of the workspace; what is only known when
     the line runs could then be such a path. `arrivals`: where the line itself brings what is there now under another name. `tells`: some
-    text of the line names a secret, which an operand that is not known yet may turn out to be.
+    text of the line names a secret, which an operand that is not known yet may turn out to be. `completions`: what words that are not
+    known may be completed to.
     """
 
     paths: PathJudge
     doubtful: bool = False
     arrivals: Arrivals | None = None
     tells: bool = False
+    completions: Completions | None = None
 
     def of(self, command: Command) -> OperandJudge:
         """Return the judge of one command's operands: what it moves itself is not in its own way."""
@@ -193,7 +196,7 @@ class OperandJudge:
             except GuardError:
                 continue
             if locations is None:
-                result = result.stricter(_unknown_directory(text, mode))
+                result = result.stricter(self._in_unknown_directory(Word(word.source, text), mode))
                 continue
             for location in (*locations, *self._earlier(locations, None)):
                 result = result.stricter(self._mentioned(location, mode, leads_away=leads_away))
@@ -202,13 +205,21 @@ class OperandJudge:
     def _likely(self, word: Word, directories: Directories, mode: Mode) -> Finding | None:
         """A refusal that the likely value of a word would bring; a likely value never allows anything."""
         begun = self.mention(Word(word.source, f"{word.text}0"), directories, mode) if not word.known and "/" in word.text else ALLOWED
-        if begun.decision is Decision.DENY:
-            return begun
+        completed = self.completed(word, directories)
+        if begun.decision is Decision.DENY or (completed is not None and completed.decision is Decision.DENY):
+            return begun if begun.decision is Decision.DENY else completed
         if not word.guess:
-            return None
+            return completed
         found = self.mention(Word(word.source, word.guess), directories, mode)
         strict = found.decision is Decision.DENY or (found.reason is not None and found.reason.code in ("protected_write", "rule"))
-        return found if strict else None
+        return found if strict else completed
+
+    def completed(self, word: Word, directories: Directories, use: Use = "operand") -> Finding | None:
+        """Return why a word that may be completed to a secret is not let through."""
+        return None if self.completions is None else self.completions.of(word, directories, use)
+
+    def _in_unknown_directory(self, word: Word, mode: Mode) -> Finding:
+        return (self.completed(word, None) or ALLOWED).stricter(_unknown_directory(word.text, mode))
 
     def _mentioned(self, location: Location, mode: Mode, *, leads_away: bool) -> Finding:
         for kind in ("read", "edit"):
@@ -229,7 +240,7 @@ class OperandJudge:
             locations = self.locations(word, directories, follow_last=follow_last)
         except GuardError as error:
             return denies("path", str(error))
-        return _unknown_directory(word.text, Mode.YOLO if self.tells else mode) if locations is None else locations
+        return self._in_unknown_directory(word, Mode.YOLO if self.tells else mode) if locations is None else locations
 
 
 def starts_of(glob: str, directories: Directories) -> tuple[str, ...]:

@@ -184,13 +184,13 @@ class ProtectedSet:
 
     def secrets_matching(self, glob: str) -> tuple[Path, ...]:
         """Return the secret places that an absolute pattern can match, or lead into; by a mere `*` only those that are there."""
-        parts = tuple(fold(part) for part in _plain_parts(glob))
+        parts = plain_parts(glob)
         if len(parts) > 1 and _leads_to((parts[0],), ("proc",)) and _may_be_process(parts[1]):
             return (Path("/proc/self"),)
         return tuple(
             path
-            for place, path in self._secret_names
-            if _leads_to(parts, place) and (_says_something(parts[: len(place)]) or self._guard.file_system.look(str(path)) is not None)
+            for place, path in self.secret_names
+            if _leads_to(parts, place) and (_says_something(parts[: len(place)]) or self.is_there(path))
         )
 
     def secret_below(self, location: Location) -> Protection | None:
@@ -227,9 +227,35 @@ class ProtectedSet:
         return {_folded(name): what for place, what in places for name in (place, self._guard.resolve(place))}
 
     @cached_property
-    def _secret_names(self) -> tuple[tuple[tuple[str, ...], Path], ...]:
+    def secret_names(self) -> tuple[tuple[tuple[str, ...], Path], ...]:
+        """Every name of every secret place: its folded components, and the place."""
         names = {name for place, _ in _secret_places(self._settings) for name in (place, self._guard.resolve(place))}
         return tuple((_folded(name), name) for name in sorted(names))
+
+    def is_there(self, path: Path) -> bool:
+        """Say whether there is anything at an absolute path."""
+        return self._guard.file_system.look(str(path)) is not None
+
+    def resolved(self, path: str) -> Path:
+        """Return where an absolute path leads to."""
+        return self._guard.resolve(Path(path))
+
+    @property
+    def own_directory(self) -> Path | None:
+        """Where yagent's own keys are somewhere below."""
+        return self._settings.data_home
+
+    @cached_property
+    def secret_endings(self) -> tuple[tuple[tuple[str, ...], Path], ...]:
+        """The same by what stays of a name when its beginning is not known: what is below a home, or the root."""
+        home, own = self._settings.home, self._settings.data_home
+        homes = [] if home is None else [_folded(home), _folded(self._guard.resolve(home))]
+        homes += [] if own is None else [_folded(own.parent), _folded(self._guard.resolve(own.parent))]
+        below = [
+            (next((place[len(start) :] for start in homes if place[: len(start)] == start), place), path)
+            for place, path in self.secret_names
+        ]
+        return tuple(dict.fromkeys(below))
 
     @cached_property
     def _single_secrets(self) -> tuple[Path, ...]:
@@ -281,15 +307,16 @@ def _guarded_places(settings: ProtectedSettings) -> Iterable[tuple[Path, str]]:
         yield path, "a protected place"
 
 
-def _plain_parts(glob: str) -> list[str]:
-    """The components of a pattern; a set in brackets is taken for any character, and `..` takes the component before it back."""
+def plain_parts(glob: str) -> tuple[str, ...]:
+    """Return the folded components of a pattern or outline. A set in brackets is taken for any character, and `..` takes the component
+    before it back, unless that is not known (it holds a NUL) and may be several."""
     parts: list[str] = []
     for part in glob.split("/"):
         if part == "..":
-            parts = parts[:-1]
+            parts = parts if parts and "\0" in parts[-1] else parts[:-1]
         elif part not in ("", "."):
-            parts.append(_SET.sub("?", part))
-    return parts
+            parts.append(fold(_SET.sub("?", part)))
+    return tuple(parts)
 
 
 def _may_be_process(part: str) -> bool:

@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
+from yagent.workspace.completions import Use
 from yagent.workspace.globbing import expand
 from yagent.workspace.guard import GuardError, Location
 from yagent.workspace.operand_judge import OperandJudge, candidates, starts_of
@@ -30,10 +31,11 @@ _PIECES = re.compile(r"[\s'\"`=:,;|&(){}<>]+")
 
 
 def secrets_named(analysis: Analysis, operands: OperandJudge) -> list[Finding]:
-    """Return a refusal for each word that names a secret place and is not judged as a program's operand."""
-    found = [finding for naming in dict.fromkeys(_namings(analysis)) if (finding := _named(naming, operands)) is not None]
+    """Return what each word comes to that names a secret place, or may be completed to one, and is not judged as an operand."""
+    values = [finding for naming in dict.fromkeys(analysis.namings) if (finding := _named(naming, operands, "value")) is not None]
+    told = [finding for naming in dict.fromkeys(_told(analysis)) if (finding := _named(naming, operands, "told")) is not None]
     packed = [finding for command in every_command(analysis.commands) if (finding := _packed(command, operands)) is not None]
-    return list(dict.fromkeys((*found, *packed)))
+    return list(dict.fromkeys((*values, *told, *packed)))
 
 
 def tells_of_secrets(analysis: Analysis, operands: OperandJudge, home: Path | None) -> bool:
@@ -67,8 +69,7 @@ def _packed(command: Command, operands: OperandJudge) -> Finding | None:
     return None
 
 
-def _namings(analysis: Analysis) -> Iterator[Naming]:
-    yield from analysis.namings
+def _told(analysis: Analysis) -> Iterator[Naming]:
     for command in every_command(analysis.commands):
         if (command.name or "").rsplit("/", 1)[-1] in _TELLING:
             yield from (Naming(word, command.directories) for word in command.words[1:])
@@ -89,7 +90,7 @@ def _of_command(command: Command) -> Iterator[str]:
         yield command.stdin.text if command.stdin.known else command.stdin.source
 
 
-def _named(naming: Naming, operands: OperandJudge) -> Finding | None:
+def _named(naming: Naming, operands: OperandJudge, use: Use) -> Finding | None:
     word = naming.word
     if word.glob:
         return _matched(naming, operands)
@@ -97,7 +98,7 @@ def _named(naming: Naming, operands: OperandJudge) -> Finding | None:
         for piece, _ in candidates(text):
             if (finding := _secret(piece, naming, operands)) is not None:
                 return finding
-    return None
+    return operands.completed(word, naming.directories, use)
 
 
 def _matched(naming: Naming, operands: OperandJudge) -> Finding | None:

@@ -10,6 +10,7 @@ from yagent.records import dataclass
 from yagent.workspace.actions import Decision, Mode
 from yagent.workspace.arrivals import arrivals_of
 from yagent.workspace.command_judge import Collected, CommandJudge
+from yagent.workspace.completions import completions_of
 from yagent.workspace.operand_judge import OperandJudge, could_lead_out
 from yagent.workspace.path_judge import PathJudge
 from yagent.workspace.programs.environment import reads_bytes_as_we_do
@@ -52,7 +53,8 @@ class ShellJudge:
         if mode is not Mode.FULL_YOLO and not text.isascii() and not reads_bytes_as_we_do(self.environment):
             collected.findings.append(asks("locale", "letters that are not ASCII may be read as something else in this locale; use UTF-8"))
         arrivals = arrivals_of(analysis, self.paths, OperandJudge(self.paths).settled)
-        operands = OperandJudge(self.paths, could_lead_out(analysis), arrivals)
+        completions = completions_of(analysis, self.paths.protected, self.environment.get("HOME"))
+        operands = OperandJudge(self.paths, could_lead_out(analysis), arrivals, completions=completions)
         if mode is Mode.FULL_YOLO and tells_of_secrets(analysis, operands, self._home):
             operands = replace(operands, tells=True)
         judge = CommandJudge(self.paths, operands, self.environment)

@@ -12,9 +12,9 @@ from collections.abc import Mapping
 from yagent.workspace.shell_syntax.commands import Analysis, Budget, Command, Place
 from yagent.workspace.shell_syntax.heredoc import MARK
 from yagent.workspace.shell_syntax.lexer import NotUnderstoodError
-from yagent.workspace.shell_syntax.namings import namings_of
+from yagent.workspace.shell_syntax.namings import Names, namings_of
 from yagent.workspace.shell_syntax.parse import run_script
-from yagent.workspace.shell_syntax.simple import Line
+from yagent.workspace.shell_syntax.simple import Line, sets_variables
 from yagent.workspace.shell_syntax.words import Script
 from yagent.workspace.shell_syntax.wrappers import unwrap
 
@@ -34,7 +34,7 @@ def analyse(text: str, *, directory: str, variables: Mapping[str, str] | None = 
     `variables` are the environment that the shell will see. HOME, PWD and TMPDIR are relied on; of the others the shell may see less
     (secrets are kept from it), so that their values are only likely.
     """
-    line = Line(text, budget or Budget(), run_script, unwrap)
+    line = Line(text, budget or Budget(), run_script, unwrap, names=Names(unsure=sets_variables(text)))
     problem = _unreadable(text)
     if not problem:
         used = {**_used(text, variables or {}), "PWD": directory}
@@ -44,9 +44,13 @@ def analyse(text: str, *, directory: str, variables: Mapping[str, str] | None = 
             run_script(line, Script(text, lifted=False), Place(frozenset({directory}), line.environment, likely))
         except NotUnderstoodError as error:
             problem = str(error)
-    return Analysis(
-        tuple(line.commands), tuple(dict.fromkeys(line.hazards)), problem, loose_words(text) if problem else (), namings_of(line.names)
-    )
+    try:
+        namings, readings = namings_of(line.names)
+    except NotUnderstoodError as error:
+        namings, readings = tuple(line.names.plain), {}
+        problem = problem or str(error)
+    loose = loose_words(text) if problem else ()
+    return Analysis(tuple(line.commands), tuple(dict.fromkeys(line.hazards)), problem, loose, namings, readings)
 
 
 def _used(text: str, variables: Mapping[str, str]) -> dict[str, str]:

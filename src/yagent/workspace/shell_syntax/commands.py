@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import field
 
 from yagent.records import dataclass
@@ -101,13 +101,17 @@ class Budget:
 
 @dataclass(frozen=True, slots=True)
 class Analysis:
-    """What a line would run. `problem` says why it is not understood; then `commands` are not to be trusted as complete."""
+    """What a line would run. `problem` says why it is not understood; then `commands` are not to be trusted as complete.
+
+    `readings`: what each word that is not known may become, by its source, as outlines.
+    """
 
     commands: tuple[Command, ...] = ()
     hazards: tuple[Hazard, ...] = ()
     problem: str = ""
     loose_words: tuple[tuple[str, ...], ...] = ()
     namings: tuple[Naming, ...] = ()
+    readings: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)

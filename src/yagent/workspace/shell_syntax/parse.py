@@ -179,7 +179,7 @@ class _Parser(SimpleParser):
         self._next += 1
         self._add(Command((), assignments=(Assignment(name, Word("", "", known=False)),), directories=place.directories))
         values = self._for_values(place)
-        self._line.names.loop(name, values, place)
+        self._line.names.loop(name, values, self._known(place), place)
         body = self._next
         directories = place.directories
         known = [word.value for word in values if word.value is not None]

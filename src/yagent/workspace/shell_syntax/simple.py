@@ -37,6 +37,11 @@ _CHANGES_DIRECTORY = frozenset({"cd", "pushd", "popd"})
 _SETS_VARIABLES = re.compile(r"\b(read|unset|mapfile|readarray|getopts|let|eval|source|printf\s+-v|declare|typeset|local)\b|\(\(")
 
 
+def sets_variables(text: str) -> bool:
+    """Say whether a line may set variables in other ways than by plain assignments and loops."""
+    return _SETS_VARIABLES.search(text) is not None
+
+
 @dataclass(slots=True)
 class Line:
     """What is shared by a line and the scripts within it.
@@ -77,7 +82,7 @@ class Line:
 
     def keeps(self, name: str) -> bool:
         """Say whether a variable certainly keeps its value throughout the line."""
-        return _SETS_VARIABLES.search(self.text) is None and re.search(rf"(?<![\w$]){name}\+?=", self.text) is None
+        return not sets_variables(self.text) and re.search(rf"(?<![\w$]){name}\+?=", self.text) is None
 
     def captured(self, script: Script, place: Place) -> tuple[Command, ...]:
         """Parse a script and return its commands instead of adding them."""

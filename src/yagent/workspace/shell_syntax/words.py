@@ -12,6 +12,9 @@ from yagent.workspace.shell_syntax.lexer import METACHARACTERS, Lexer, NotUnders
 MAX_ALTERNATIVES = 128
 MAX_BRACES = 32
 
+HOLE = "\0"
+"""Stands, in an outline, for text that is only known when the line runs: any, slashes included."""
+
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _SPECIAL = re.compile(r"[0-9?$#@*!-]")
 _SIMPLE_BRACES = re.compile(r"#?(?:[A-Za-z_][A-Za-z0-9_]*|[0-9]+|[?#@*])")
@@ -93,6 +96,18 @@ def decode_value(text: str, start: int, end: int, found: Found, variables: Mappi
     """Decode the right side of an assignment: neither split nor matched against files."""
     atoms = _tilde(_Decoder(text, found).unquoted(start, end), variables)
     return _word([_Atom(atom.character, quoted=True, name=atom.name) for atom in atoms], text[start:end], variables)
+
+
+def outlines(source: str, variables: Mapping[str, str], *, is_value: bool) -> tuple[str, ...]:
+    """Return what a word may become, wildcards as they stand, with HOLE for whatever is not known; values are not brace-expanded."""
+    atoms = _Decoder(source, Found()).unquoted(0, len(source))
+    opened = sum(atom.character == "{" and not atom.quoted for atom in atoms)
+    alternatives = [atoms] if is_value or not opened else None if opened > MAX_BRACES else _braces(atoms)
+    return (HOLE,) if alternatives is None else tuple(_outline(_tilde(atoms, variables), variables) for atoms in alternatives)
+
+
+def _outline(atoms: Atoms, variables: Mapping[str, str]) -> str:
+    return "".join(atom.character or ("" if atom.name == _EMPTY.name else variables.get(atom.name, HOLE)) for atom in atoms)
 
 
 def decode_body(body: str, found: Found) -> Word:
@@ -342,7 +357,8 @@ def _tilde(atoms: Atoms, variables: Mapping[str, str]) -> Atoms:
     home = variables.get("HOME")
     if end - start == 1 and home is not None:
         return [*atoms[:start], *_quoted(home), *atoms[end:]]
-    return [*atoms[:start], _Atom("", quoted=True), *atoms[end:]]
+    name = {"~+": "PWD", "~-": "OLDPWD"}.get(plain[start:end], "")
+    return [*atoms[:start], _Atom("", quoted=True, name=name), *atoms[end:]]
 
 
 def _word(atoms: Atoms, source: str, variables: Mapping[str, str]) -> Word:
