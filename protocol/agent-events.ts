@@ -358,6 +358,38 @@ export interface TaskResumed {
   readonly agent: string;
 }
 
+/** The user said something to an agent at work; it waits for that agent's next step. */
+export interface SteeringQueued {
+  /** Joins the events about the same words: one `steering_queued`, then one `steering_joined` or `steering_returned`. */
+  readonly steering_id: string;
+  /** The agent. */
+  readonly agent: string;
+  /** What the user said, unaltered. */
+  readonly text: string;
+}
+
+/** What the user said became part of the agent's conversation. */
+export interface SteeringJoined {
+  /** Which words. */
+  readonly steering_id: string;
+  /** The agent. */
+  readonly agent: string;
+  /** The step whose request says it first. */
+  readonly step: number;
+}
+
+/** The agent ended before it took another step; what the user said did not reach it. */
+export interface SteeringReturned {
+  /** Which words. */
+  readonly steering_id: string;
+  /** The agent. */
+  readonly agent: string;
+  /** What the user said, unaltered. */
+  readonly text: string;
+  /** Whether the Director is told with the next task of this session; otherwise nobody is. */
+  readonly next_task: boolean;
+}
+
 /** A role began to work for another agent. Published by the new agent. */
 export interface DelegationStarted {
   /** Id of the delegation; the id of the tool call that started it. */
@@ -442,6 +474,9 @@ export interface Payloads {
   task_started: TaskStarted;
   task_paused: TaskPaused;
   task_resumed: TaskResumed;
+  steering_queued: SteeringQueued;
+  steering_joined: SteeringJoined;
+  steering_returned: SteeringReturned;
   delegation_started: DelegationStarted;
   delegation_ended: DelegationEnded;
   conversation_result: ConversationResult;

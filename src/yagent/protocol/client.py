@@ -4,21 +4,42 @@ from collections.abc import AsyncIterator
 from typing import Any, Protocol, TypeAlias
 
 from yagent.protocol.events import Event
-from yagent.protocol.ids import SessionId
+from yagent.protocol.ids import DelegationId, SessionId
 from yagent.protocol.ops import Op
 from yagent.protocol.result import TaskResult
 from yagent.records import dataclass
 
 
 @dataclass(frozen=True, slots=True)
+class RunningAgent:
+    """An agent at work: the Director ("") or a delegation, and who delegated. `step` counts steps begun.
+
+    `paused`: it will not begin another step; `stands_still`: it has come to that point. `steering` is what it will be told before its next
+    step.
+    """
+
+    delegation_id: DelegationId
+    parent_delegation_id: DelegationId
+    role: str
+    step: int
+    paused: bool
+    stands_still: bool
+    steering: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class Snapshot:
-    """What a front end needs to draw itself from nothing."""
+    """What a front end needs to draw itself from nothing. `agents` are those at work, whoever delegates before whom it delegates to;
+    `queued` are the words of the tasks that wait."""
 
     session: SessionId
     workspace: str
     model: str
     mode: str
     running: bool
+    paused: bool = False
+    agents: tuple[RunningAgent, ...] = ()
+    queued: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +56,10 @@ class Client(Protocol):
     """Submit, events, snapshot, query: nothing else."""
 
     async def submit(self, op: Op) -> TaskResult | None:
-        """Carry out an op. `StartTask` returns the task's result from its own future when it ends; every other op returns None."""
+        """Carry out an op. Those that begin a task return its result, from its own future, when it ends; every other op returns None.
+
+        What cannot be done now (no task runs, no such agent at work, a task runs already) is an error that says so.
+        """
         ...
 
     def events(self) -> AsyncIterator[Event]:

@@ -3,7 +3,7 @@
 from typing import TypeAlias
 
 from yagent.protocol.asks import Answer
-from yagent.protocol.ids import AskId, TaskId
+from yagent.protocol.ids import AskId, DelegationId
 from yagent.records import dataclass
 
 
@@ -16,14 +16,54 @@ class StartTask:
 
 @dataclass(frozen=True, slots=True)
 class ResumeTask:
-    """Go on exactly where the record of a resumed session ends; nothing is said. Refused where the last task ended otherwise than by a stop."""
+    """Go on exactly where the record of a resumed session ends; nothing is said. Refused unless its last task was stopped or killed."""
+
+
+@dataclass(frozen=True, slots=True)
+class QueueTask:
+    """Begin a task when those before it have ended, at once when none runs. Like `StartTask` it gives the result of its own task."""
+
+    prompt: str
+
+
+@dataclass(frozen=True, slots=True)
+class PauseTask:
+    """Let an agent, and whoever works below it, finish the step under way and then stand still: the whole task ("") or a delegation.
+
+    Its timers stand still meanwhile. Asks can be answered, words are kept for its next step. Refused when it is not at work.
+    """
+
+    delegation_id: DelegationId = ""
+
+
+@dataclass(frozen=True, slots=True)
+class ContinueTask:
+    """Take back a pause. Refused for whatever was not itself paused."""
+
+    delegation_id: DelegationId = ""
+
+
+@dataclass(frozen=True, slots=True)
+class SteerTask:
+    """Say something to an agent at work: the Director ("") or a delegation. It joins its conversation before its next step (X-08).
+
+    What comes after the last step is returned by an event and, said to the Director, opens the next task.
+    """
+
+    text: str
+    delegation_id: DelegationId = ""
 
 
 @dataclass(frozen=True, slots=True)
 class StopTask:
-    """End the running task. Graceful: the step in flight is cancelled, results are completed, the record gets its terminal entry."""
+    """End the running task (""), or a single delegation with all below it: its parent is told so and goes on.
 
-    task_id: TaskId = ""
+    What is in flight is cancelled, each call gets its result and each record its terminal entry. Processes are asked to end before they are
+    made to; `hard` makes them at once. Refused when nothing of this kind runs.
+    """
+
+    delegation_id: DelegationId = ""
+    hard: bool = False
     reason: str = "stopped by the user"
 
 
@@ -37,7 +77,7 @@ class AnswerAsk:
 
 @dataclass(frozen=True, slots=True)
 class Shutdown:
-    """Stop what runs and close the session."""
+    """Stop what runs and close the session. A task that is paused ends as `paused`; queued ones are refused to who queued them."""
 
 
-Op: TypeAlias = StartTask | ResumeTask | StopTask | AnswerAsk | Shutdown
+Op: TypeAlias = StartTask | ResumeTask | QueueTask | PauseTask | ContinueTask | SteerTask | StopTask | AnswerAsk | Shutdown

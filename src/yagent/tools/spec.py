@@ -115,6 +115,7 @@ class Scope:
     consult: Consult
     remaining: Callable[[], float | None]  # seconds until this run's total limit; None without one
     queueing: Callable[[], AbstractContextManager[None]] = nullcontext  # stops this run's timers for as long as it waits for its turn
+    at_once: Callable[[], bool] = lambda: False  # whether what this run started is to be ended without being asked to first
 
 
 @dataclass(frozen=True, slots=True)

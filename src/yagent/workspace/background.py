@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import field, replace
 from pathlib import Path
 from types import TracebackType
@@ -26,7 +26,7 @@ class Job:
     """A background command. `exit_code` is as bash reports it, None while it runs or when it was stopped; `started` is in clock seconds.
     `process_id` is also that of its process group.
 
-    `log` has all output from the start, up to the shell's log limit.
+    `log` has all output from the start, up to the shell's log limit. `owner` is whoever started it, as told.
     """
 
     id: str
@@ -37,6 +37,7 @@ class Job:
     started: float
     log: Path
     process_id: int = 0
+    owner: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,8 +67,8 @@ class BackgroundJobs:
     async def __aexit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
         await supervise.shielded(self.end_all(), timeout=_STOP_LIMIT, clock=self._shell.clock, name="end of background commands")
 
-    async def start(self, command: str, directory: Path) -> Job:
-        """Start a command; its standard input is at its end.
+    async def start(self, command: str, directory: Path, owner: str = "") -> Job:
+        """Start a command for an owner; its standard input is at its end.
 
         Raises:
             ShellError: it could not be started, or too many run already.
@@ -77,7 +78,7 @@ class BackgroundJobs:
             raise ShellError(f"{running} background commands run already, which is the limit; end one with stop_background first")
         log = self._shell.new_log()
         work = _Work(
-            Job(f"bg{len(self._jobs) + 1}", command, directory, "running", None, self._shell.clock.now(), log.path),
+            Job(f"bg{len(self._jobs) + 1}", command, directory, "running", None, self._shell.clock.now(), log.path, owner=owner),
             log,
             self._shell,
             self._changed,
@@ -114,10 +115,10 @@ class BackgroundJobs:
         """All jobs of the task, also ended ones, oldest first."""
         return tuple(work.job for work in self._jobs.values())
 
-    async def end_all(self) -> tuple[str, ...]:
-        """End everything that still runs; its names (id and command)."""
-        works = list(self._jobs.values())
-        outcomes = await supervise.together([(work.job.id, work.end()) for work in works])
+    async def end_all(self, owners: Collection[str] | None = None, *, at_once: bool = False) -> tuple[str, ...]:
+        """End everything that still runs, or what these owners started; its names (id and command)."""
+        works = [work for work in self._jobs.values() if owners is None or work.job.owner in owners]
+        outcomes = await supervise.together([(work.job.id, work.end(at_once=at_once)) for work in works])
         return tuple(
             f"{work.job.id}: {work.job.command}" for work, outcome in zip(works, outcomes, strict=True) if outcome.error or outcome.value
         )
@@ -151,7 +152,7 @@ class _Work:
         self._told(self.job)
         self._running.child.when_exited(self._exited)
 
-    async def end(self) -> tuple[str, ...]:
+    async def end(self, *, at_once: bool = False) -> tuple[str, ...]:
         """End the job, or what is left of it after its shell's exit; names of processes that still ran."""
         running, self._running = self._running, None
         if running is None:
@@ -159,7 +160,7 @@ class _Work:
         if self.job.state == "running":
             self.job = replace(self.job, state="stopped")
             self._told(self.job)
-        names = await running.end(self._clock)
+        names = await running.end(self._clock, at_once=at_once)
         self._log.close()
         self._changed.set()
         return names

@@ -202,15 +202,15 @@ class Bounded:
                 self.when_full()
 
 
-async def end_tree(origin: Origin, *, clock: Clock, grace: float = TERM_GRACE) -> tuple[str, ...]:
-    """End everything that a started program left running: asked first, forced after `grace` seconds. Says what that was.
+async def end_tree(origin: Origin, *, clock: Clock, grace: float = TERM_GRACE, at_once: bool = False) -> tuple[str, ...]:
+    """End everything that a started program left running: asked first, forced after `grace` seconds or `at_once`. Says what that was.
 
     Found are the members of its process group, its descendants, and (on Linux) whatever carries the origin's mark in its environment, so
     that a process that made its own session does not get away.
     """
     found = await _members(origin, clock)
     names = [process.name for process in found]
-    for number in (signal.SIGTERM, *(signal.SIGKILL,) * _ROUNDS):
+    for number in (*(() if at_once else (signal.SIGTERM,)), *(signal.SIGKILL,) * _ROUNDS):
         if not found:
             break
         _signal_all(origin.group, found, number)

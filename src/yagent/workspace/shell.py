@@ -80,10 +80,10 @@ class Running:
         self._origin = origin
         self._on_ended = on_ended
 
-    async def end(self, clock: Clock) -> tuple[str, ...]:
+    async def end(self, clock: Clock, *, at_once: bool = False) -> tuple[str, ...]:
         """End the shell and all it started; names of what was still running. Nothing more is heard from it."""
         try:
-            return await end_tree(self._origin, clock=clock)
+            return await end_tree(self._origin, clock=clock, at_once=at_once)
         finally:
             await self.child.end(clock)
             self._on_ended()
@@ -119,9 +119,16 @@ class Shell:
         await self._resources.aclose()
 
     async def run(
-        self, command: str, directory: Path, *, timeout: float = 180.0, on_output: Callable[[str], None] | None = None
+        self,
+        command: str,
+        directory: Path,
+        *,
+        timeout: float = 180.0,
+        on_output: Callable[[str], None] | None = None,
+        at_once: Callable[[], bool] = lambda: False,
     ) -> ShellResult:
-        """Run a command line to its end, for at most `timeout` seconds; then it and all its descendants are ended.
+        """Run a command line to its end, for at most `timeout` seconds; then it and all its descendants are ended, without being asked
+        first when `at_once()` says so.
 
         Returns soon after the shell itself exits, whoever still holds its output; such processes are ended and named. `on_output` hears
         the text as it comes. Nothing lasts from call to call: not the directory, not variables. Source: requirement D-36.
@@ -139,7 +146,8 @@ class Shell:
                 await activity.settled(running.child)
         finally:
             # A cancelled call, too, leaves nothing running.
-            left = await supervise.shielded(running.end(self.clock), timeout=_CLEANUP_LIMIT, clock=self.clock, name="end of a command")
+            ending = running.end(self.clock, at_once=at_once())
+            left = await supervise.shielded(ending, timeout=_CLEANUP_LIMIT, clock=self.clock, name="end of a command")
             output.log.close()
         code, name = (None, None) if timed_out else as_bash_reports(running.child.returncode)
         return ShellResult(

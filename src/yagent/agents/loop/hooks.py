@@ -1,6 +1,7 @@
 """What differs from agent to agent inside the one loop, as plain callables."""
 
 from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager, nullcontext
 
 from yagent.protocol.messages import Message
 from yagent.records import dataclass
@@ -19,12 +20,14 @@ class Reply:
 
 @dataclass(frozen=True, slots=True)
 class LoopHooks:
-    """`steering()` gives what the user said meanwhile; it joins before the next step. `on_plain_text(reply)` answers a reply without
-    tool calls: a reminder keeps the run going, None accepts the reply as the result. Neither may block or raise.
+    """`at_gate(steps)` is held while the run passes its gate, open or not. `steering()` gives what the user said meanwhile; it joins before
+    the next step. `on_plain_text(reply)` answers a reply without tool calls: a reminder keeps the run going, None accepts the reply as the
+    result. None of them may block or raise.
     """
 
     steering: Callable[[], Sequence[str]] = lambda: ()
     on_plain_text: Callable[[Reply], str | None] = lambda reply: None
+    at_gate: Callable[[int], AbstractContextManager[None]] = lambda steps: nullcontext()
 
 
 def nudging(limit: int, text: str) -> Callable[[Reply], str | None]:

@@ -34,6 +34,9 @@ from yagent.protocol.events.task import (
     DelegationEnded,
     DelegationStarted,
     SessionStarted,
+    SteeringJoined,
+    SteeringQueued,
+    SteeringReturned,
     TaskPaused,
     TaskResumed,
     TaskStarted,
@@ -76,6 +79,9 @@ Payload: TypeAlias = (
     | TaskStarted
     | TaskPaused
     | TaskResumed
+    | SteeringQueued
+    | SteeringJoined
+    | SteeringReturned
     | DelegationStarted
     | DelegationEnded
     | ConversationResult
@@ -111,6 +117,9 @@ PAYLOADS: Mapping[str, type[Payload]] = {
     "task_started": TaskStarted,
     "task_paused": TaskPaused,
     "task_resumed": TaskResumed,
+    "steering_queued": SteeringQueued,
+    "steering_joined": SteeringJoined,
+    "steering_returned": SteeringReturned,
     "delegation_started": DelegationStarted,
     "delegation_ended": DelegationEnded,
     "conversation_result": ConversationResult,
@@ -179,6 +188,9 @@ __all__ = [
     "ModelRouted",
     "Payload",
     "SessionStarted",
+    "SteeringJoined",
+    "SteeringQueued",
+    "SteeringReturned",
     "TaskPaused",
     "TaskResumed",
     "TaskStarted",

@@ -81,6 +81,59 @@ class TaskResumed:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class SteeringQueued:
+    """The user said something to an agent at work; it waits for that agent's next step."""
+
+    type: ClassVar[str] = "steering_queued"
+    priority: ClassVar[Priority] = "normal"
+    droppable: ClassVar[bool] = False
+    critical: ClassVar[bool] = False
+
+    steering_id: str
+    """Joins the events about the same words: one `steering_queued`, then one `steering_joined` or `steering_returned`."""
+    agent: str
+    """The agent."""
+    text: str
+    """What the user said, unaltered."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SteeringJoined:
+    """What the user said became part of the agent's conversation."""
+
+    type: ClassVar[str] = "steering_joined"
+    priority: ClassVar[Priority] = "normal"
+    droppable: ClassVar[bool] = False
+    critical: ClassVar[bool] = False
+
+    steering_id: str
+    """Which words."""
+    agent: str
+    """The agent."""
+    step: int
+    """The step whose request says it first."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SteeringReturned:
+    """The agent ended before it took another step; what the user said did not reach it."""
+
+    type: ClassVar[str] = "steering_returned"
+    priority: ClassVar[Priority] = "normal"
+    droppable: ClassVar[bool] = False
+    critical: ClassVar[bool] = False
+
+    steering_id: str
+    """Which words."""
+    agent: str
+    """The agent."""
+    text: str
+    """What the user said, unaltered."""
+    next_task: bool
+    """Whether the Director is told with the next task of this session; otherwise nobody is."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class DelegationStarted:
     """A role began to work for another agent. Published by the new agent."""
 

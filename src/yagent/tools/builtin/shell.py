@@ -55,7 +55,8 @@ def _run_bash() -> Spec[RunBash]:
         if parameters.is_background:
             return await _start(parameters.command, call)
         limit, remark = _limit(parameters.timeout, call.scope)
-        result = await call.scope.shell.run(parameters.command, call.scope.workspace, timeout=limit, on_output=call.progress)
+        scope = call.scope
+        result = await scope.shell.run(parameters.command, scope.workspace, timeout=limit, on_output=call.progress, at_once=scope.at_once)
         return _ran(parameters.command, result, limit, remark)
 
     return Spec(
@@ -89,7 +90,7 @@ def _stop_background() -> Spec[StopBackground]:
 
 async def _start(command: str, call: CallContext) -> Output:
     """Start a background command and look at it once."""
-    job = await call.scope.jobs.start(command, call.scope.workspace)
+    job = await call.scope.jobs.start(command, call.scope.workspace, call.scope.agent.delegation_id)
     read = await call.scope.jobs.read(job.id, wait=FIRST_OUTPUT_WAIT)
     if read.job.state != "running":
         return _told(read)
