@@ -27,8 +27,7 @@ def main() -> int:
         shutil.rmtree(RECORDING)
         RECORDING.mkdir()
         for path in files:
-            agent = path.stem.split("_")[2] if path.stem.count("_") > 1 else "director"
-            (RECORDING / f"{agent}.jsonl").write_bytes(path.read_bytes())
+            (RECORDING / path.name).write_bytes(path.read_bytes())
     with tempfile.TemporaryDirectory() as place:
         return _play(Path(place))
 

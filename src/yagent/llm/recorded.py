@@ -1,37 +1,28 @@
 """An engine that plays what a model once said, and compares what the tools answer now with what they answered then.
 
-A recording is a list of turns, in order, each belonging to a conversation of one agent. A dialogue is given the first conversation that is
-not taken yet, was held by the same agent (first line of the system prompt) and whose task occurs in its first user message; around the
-task that message may say other things now (date, place). From there the order within the conversation decides.
+A recording is a list of conversations, each of one agent. A dialogue is given the first conversation that is not taken yet, was held by
+the same agent (first line of the system prompt) and whose task occurs in its first user message; around the task that message may say
+other things now (date, place). From there the order within the conversation decides.
 
-Nothing is pretended: a tool result that differs is reported as a `Divergence`, and a request beyond the recording is an error.
+Nothing is pretended: what differs is reported as a `Divergence`, and a request beyond the recording is an error. Two things end a record
+early without one: it was cut there on purpose, or the recorded run was stopped; then the replay ends the run in words of its own. With a
+live engine a dialogue goes on there instead, after everything that was said so far.
 """
 
-import re
-from collections.abc import AsyncGenerator, Callable, Sequence
-from typing import Literal, TypeAlias
+import json
+from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
+from contextlib import aclosing
+from dataclasses import replace
+from hashlib import sha256
 
-from yagent.llm.engine import CallOptions, Completed, Finish, Head, ModelGaveUp, StreamEvent
+from yagent.llm.divergence import Divergence, Places, compare_results, different, excerpt, normalise
+from yagent.llm.engine import CallOptions, Completed, Dialogue, Engine, Finish, Head, ModelGaveUp, StreamEvent
 from yagent.llm.playback import Playback
 from yagent.llm.scripted import UnknownAgent, agent_of, task_of
-from yagent.protocol.messages import Message, ModelIdentity, ToolResult, Usage
+from yagent.protocol.messages import Message, ModelIdentity, Text, ToolCall, ToolResult, Usage
 from yagent.records import dataclass
 
-_EXCERPT = 200
-_LEAD = 40
-_Mask: TypeAlias = tuple[re.Pattern[str], str]
-
-# What differs from run to run without meaning anything, the longer forms first.
-_MASKS: tuple[_Mask, ...] = (
-    (re.compile(r"\b\d{4}-\d\d-\d\d[T ]\d\d:\d\d(:\d\d(\.\d+)?)?(Z|[+-]\d\d:?\d\d)?"), "<moment>"),
-    (re.compile(r"(?:/private)?/(?:var/folders/\w+/\w+/T|var/tmp|tmp)/[^\s'\":,;)\]}]+"), "<temporary>"),
-    (re.compile(r"\b0x[0-9a-fA-F]{6,}\b"), "<address>"),
-    (re.compile(r"\b(127\.0\.0\.1|localhost|\[::1\]):\d{2,5}\b"), r"\1:<port>"),
-    (re.compile(r"\b(pid|process(?: id)?|job)([ =:#(]+)\d+", re.IGNORECASE), r"\1\2<process>"),
-    (re.compile(r"\b\d+(?:\.\d+)?( ?)(ns|µs|us|ms|s|sec|secs|seconds?|min|minutes?)\b"), r"<duration>"),
-    (re.compile(r"\b\d+:\d\d(:\d\d)?(\.\d+)\b"), "<duration>"),
-    (re.compile(r"[ \t]+$", re.MULTILINE), ""),
-)
+FREE = Usage(0, 0)  # nothing was sent to anybody
 
 
 class ReplayDiverged(ModelGaveUp):
@@ -40,35 +31,44 @@ class ReplayDiverged(ModelGaveUp):
 
 @dataclass(frozen=True, slots=True)
 class RecordedTurn:
-    """One reply of the model, and what the tools answered to its calls (`results`, in call order; empty when the record ends there).
+    """One reply of the model, and what happened until the next.
 
-    `conversation` tells two conversations of one agent apart (a delegation id, "" for the Director's); `agent` is the first line of its
-    system prompt and `task` the words it was given.
+    `results` are the known ones of its calls, in call order; `told` is what the agent was told in the user's role afterwards, None where
+    that is not to be compared. `run` numbers the runs of a lasting conversation; a run ends by itself unless its last turn has `closing`:
+    the words with which the replay ends it where its record stops.
     """
 
-    conversation: str
-    agent: str
-    task: str
     message: Message
     finish: Finish = "stop"
     usage: Usage | None = None
     results: tuple[ToolResult, ...] = ()
+    told: tuple[str, ...] | None = None
+    run: int = 0
+    step: int = 0
+    closing: str = ""
 
 
 @dataclass(frozen=True, slots=True)
-class Divergence:
-    """One tool result that is not what the recording has. `recorded` and `now` are normalised and shortened around the difference."""
+class RecordedConversation:
+    """What one agent was told and said.
 
+    `id` is "" for the Director, else that of the delegation; `agent` is the first line of the system prompt, `task` the words it was given,
+    `name` is for people, `prompt` the fingerprint of the whole system prompt ("" unknown). Turns from number `live_from` on are not played:
+    a live model's are compared with them.
+    """
+
+    id: str
     agent: str
-    tool: str
-    call_id: str
-    what: Literal["missing", "unexpected", "error flag", "text"]
-    recorded: str = ""
-    now: str = ""
+    task: str
+    turns: tuple[RecordedTurn, ...]
+    name: str = ""
+    prompt: str = ""
+    live_from: int | None = None
 
-    def __str__(self) -> str:
-        subject = f"{self.agent}: the result of {self.tool} ({self.call_id})"
-        return f"{subject} is not as recorded ({self.what}): was {self.recorded!r}, is {self.now!r}"
+    @property
+    def played(self) -> int:
+        """How many turns are played."""
+        return len(self.turns) if self.live_from is None else self.live_from
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,82 +76,131 @@ class ReplaySettings:
     """`strict` stops at the first divergence. `places` are texts to be taken for one another: (as recorded or as now, common name)."""
 
     strict: bool = False
-    places: tuple[tuple[str, str], ...] = ()
+    places: Places = ()
 
 
-class RecordedEngine:
-    """Plays recorded turns; implements `Engine`. `report` hears of each divergence."""
+async def _nobody(conversation: RecordedConversation, turn: RecordedTurn) -> None:
+    """Nobody wants to know."""
+
+
+class RecordedSession:
+    """The state of a replay: who has which conversation, and how far it is. `report` hears of each divergence.
+
+    `run` is the run of the lasting conversation that is under way; turns of later ones are not given out. `playing` is awaited before a
+    turn is told. `remarks` collects what is not as it was and yet no divergence.
+    """
 
     def __init__(
-        self,
-        turns: Sequence[RecordedTurn],
-        playback: Playback,
-        *,
-        identity: ModelIdentity,
-        report: Callable[[Divergence], None],
-        settings: ReplaySettings | None = None,
+        self, conversations: Sequence[RecordedConversation], report: Callable[[Divergence], None], settings: ReplaySettings | None = None
     ) -> None:
-        self._playback = playback
-        self._identity = identity
+        self.settings = settings or ReplaySettings()
+        self.run = 0
+        self.playing: Callable[[RecordedConversation, RecordedTurn], Awaitable[None]] = _nobody
+        self.remarks: dict[str, None] = {}
         self._report = report
-        self._settings = settings or ReplaySettings()
-        self._free: dict[str, list[RecordedTurn]] = {}
-        self._taken: dict[str, list[RecordedTurn]] = {}
-        for turn in turns:
-            self._free.setdefault(turn.conversation, []).append(turn)
-
-    @property
-    def identity(self) -> ModelIdentity:
-        """See `Engine.identity`."""
-        return self._identity
+        self._free = [conversation for conversation in conversations if conversation.turns]
+        self._taken: dict[str, _Place] = {}
+        self._left: list[_Place] = []
 
     @property
     def unplayed(self) -> int:
         """Turns nobody has asked for."""
-        return sum(map(len, (*self._free.values(), *self._taken.values())))
+        begun = (place.conversation.played - place.position for place in (*self._left, *self._taken.values()))
+        return sum(begun) + sum(conversation.played for conversation in self._free)
+
+    def report_unplayed(self) -> None:
+        """Report the first conversation whose turns were not all asked for."""
+        places = (*self._left, *self._taken.values(), *map(_Place, self._free))
+        behind = next((place for place in places if place.position < place.conversation.played), None)
+        if behind is not None:
+            conversation, at = behind.conversation, behind.position
+            left = f"{conversation.played - at} of {conversation.played} replies"
+            self.report(Divergence(conversation.name or conversation.agent, "", "", "unplayed", left, step=conversation.turns[at].step))
+
+    def report(self, divergence: Divergence) -> ReplayDiverged | None:
+        """Tell of a divergence; the error to stop with, where the replay is strict."""
+        self._report(divergence)
+        return ReplayDiverged(str(divergence)) if self.settings.strict else None
+
+    def place(self, head: Head, messages: Sequence[Message]) -> "_Place | None":
+        """Where a dialogue is in the recording; None when no recorded conversation fits.
+
+        A dialogue that begins with replies goes on behind them. A second one under the same conversation id goes on where the first one
+        stopped, unless that one is used up and this one is new.
+        """
+        place = self._taken.get(head.conversation_id)
+        said = sum(message.role == "assistant" for message in messages)
+        if place is not None and (said or place.position < place.conversation.played):
+            return place
+        fitting = self._fitting(head, " ".join(task_of(tuple(messages)).split()))
+        if fitting is None:
+            return None
+        self._free.remove(fitting)
+        if place is not None:
+            self._left.append(place)
+        if fitting.prompt and fitting.prompt != prompt_fingerprint(head.system):
+            self.remarks[f"{fitting.name or fitting.agent} has another system prompt now than in the record."] = None
+        place = self._taken[head.conversation_id] = _Place(fitting)
+        place.position = min(said, fitting.played)
+        return place
+
+    def _fitting(self, head: Head, words: str) -> RecordedConversation | None:
+        """The conversation of this agent and task: the same delegation's before others, a longer task before one it contains."""
+        agent = agent_of(head)
+        fitting = [each for each in self._free if each.agent == agent and " ".join(each.task.split()) in words]
+        same = [each for each in fitting if each.id and head.conversation_id.endswith(f"-{each.id}")]
+        return max(same or fitting, key=lambda each: len(each.task), default=None)
+
+
+class _Place:
+    """How far a conversation has been played, and followed by a live model."""
+
+    def __init__(self, conversation: RecordedConversation) -> None:
+        self.conversation = conversation
+        self.position = 0
+        self.followed: int | None = conversation.live_from
+
+    @property
+    def name(self) -> str:
+        return self.conversation.name or self.conversation.agent
+
+    def next(self, run: int) -> RecordedTurn | None:
+        """The next turn of a run; None when its record has no more."""
+        conversation = self.conversation
+        if self.position >= conversation.played or conversation.turns[self.position].run > run:
+            return None
+        self.position += 1
+        return conversation.turns[self.position - 1]
+
+    def closing(self) -> str:
+        """The words that end the run where its record stops, "" when the record ended by itself."""
+        return self.conversation.turns[self.position - 1].closing if self.position else ""
+
+    def reference(self) -> RecordedTurn | None:
+        """The turn to compare a live model's reply with; None when there is none, or the model left the record before."""
+        if self.followed is None or self.followed >= len(self.conversation.turns):
+            return None
+        self.followed += 1
+        return self.conversation.turns[self.followed - 1]
+
+
+class RecordedEngine:
+    """Plays a recorded session; implements `Engine`. `live` answers what lies beyond the recording."""
+
+    def __init__(self, session: RecordedSession, playback: Playback, *, identity: ModelIdentity, live: Engine | None = None) -> None:
+        self.session = session
+        self.playback = playback
+        self.live = live
+        self._identity = identity
+
+    @property
+    def identity(self) -> ModelIdentity:
+        """See `Engine.identity`."""
+        return self._identity if self.live is None else self.live.identity
 
     def open(self, head: Head) -> "RecordedDialogue":
-        """See `Engine.open`. A second dialogue under one conversation id goes on where the first one stopped."""
+        """See `Engine.open`."""
         return RecordedDialogue(head, self)
-
-    def take(self, head: Head, messages: Sequence[Message]) -> RecordedTurn:
-        """The next turn for a dialogue.
-
-        Raises:
-            UnknownAgent: no recorded conversation fits.
-            ReplayDiverged: the conversation's record is used up.
-        """
-        agent, task = agent_of(head), task_of(tuple(messages))
-        if head.conversation_id not in self._taken:
-            self._taken[head.conversation_id] = self._free.pop(self._fitting(agent, task))
-        turns = self._taken[head.conversation_id]
-        if not turns:
-            raise ReplayDiverged(f"{agent}: the recording of this conversation is over, but the agent asks for another reply.")
-        return turns.pop(0)
-
-    def compare(self, agent: str, expected: Sequence[ToolResult], results: Sequence[ToolResult]) -> ReplayDiverged | None:
-        """Report what differs between recorded and present results; the error to stop with, where the replay is strict."""
-        divergences = compare_results(agent, expected, results, self._settings.places)
-        for divergence in divergences:
-            self._report(divergence)
-        return ReplayDiverged(str(divergences[0])) if divergences and self._settings.strict else None
-
-    async def play(self, turn: RecordedTurn) -> AsyncGenerator[StreamEvent, None]:
-        """Tell one recorded reply."""
-        completed = Completed(turn.message, turn.finish, turn.usage, self._identity.model)
-        async for event in self._playback.tell(completed):
-            yield event
-
-    async def ready(self) -> None:
-        """See `Playback.ready`."""
-        await self._playback.ready()
-
-    def _fitting(self, agent: str, task: str) -> str:
-        words = _blanks(task)
-        for conversation, turns in self._free.items():
-            if turns[0].agent == agent and _blanks(turns[0].task) in words:
-                return conversation
-        raise UnknownAgent(f"The recording has no conversation left of the agent {agent!r} with the task {task[:120]!r}.")
 
 
 class RecordedDialogue:
@@ -160,64 +209,130 @@ class RecordedDialogue:
     def __init__(self, head: Head, engine: RecordedEngine) -> None:
         self._head = head
         self._engine = engine
+        self._session = engine.session
         self._messages: list[Message] = []
+        self._told: list[str] = []
+        self._place: _Place | None = None
         self._last: RecordedTurn | None = None
+        self._live: Dialogue | None = None
         self._stop: ReplayDiverged | None = None
 
     def append(self, message: Message) -> None:
         """See `Dialogue.append`. Results are compared here; a strict replay stops at the next call."""
         self._messages.append(message)
-        if message.results and self._last is not None:
-            self._stop = self._engine.compare(agent_of(self._head), self._last.results, message.results)
-            self._last = None
+        if self._live is not None:
+            self._live.append(message)
+        if message.role == "user":
+            self._told.append(message.text)
+        if message.results and self._place is not None and self._last is not None:
+            for found in compare_results(self._place.name, self._last.results, message.results, self._session.settings.places):
+                self._report(replace(found, step=self._last.step))
 
     async def stream(self, options: CallOptions) -> AsyncGenerator[StreamEvent, None]:
         """See `Dialogue.stream`."""
-        await self._engine.ready()
+        await self._engine.playback.ready()
+        self._compare_told()
         if self._stop is not None:
             raise self._stop
-        self._last = self._engine.take(self._head, self._messages)
-        async for event in self._engine.play(self._last):
+        reply = None if self._live is not None else self._next()
+        if reply is None:
+            async with aclosing(self._going_on(options)) as events:
+                async for event in events:
+                    yield event
+            return
+        if self._place is not None and self._last is not None:
+            await self._session.playing(self._place.conversation, self._last)
+        async for event in self._engine.playback.tell(reply):
             yield event
 
+    def _next(self) -> Completed | None:
+        """The next reply of the recording; None when a live model has to give it.
 
-def compare_results(
-    agent: str, expected: Sequence[ToolResult], results: Sequence[ToolResult], places: Sequence[tuple[str, str]] = ()
-) -> list[Divergence]:
-    """How the results of one batch differ from the recorded ones, in call order. No recorded results: nothing to compare with."""
-    if not expected:
-        return []
-    now = {result.call_id: result for result in results}
-    found = [_difference(agent, recorded, now.pop(recorded.call_id, None), places) for recorded in expected]
-    extra = [Divergence(agent, result.name, result.call_id, "unexpected", now=result.text[:_EXCERPT]) for result in now.values()]
-    return [item for item in found if item is not None] + extra
+        Raises:
+            UnknownAgent: no recorded conversation fits.
+            ReplayDiverged: the conversation's record is used up.
+        """
+        place = self._place = self._place or self._session.place(self._head, self._messages)
+        if place is None:
+            self._check_goes_on()
+            return None
+        turn = self._last = place.next(self._session.run)
+        identity = self._engine.identity
+        if turn is not None:
+            return Completed(turn.message, turn.finish, turn.usage if self._engine.live is None else FREE, identity.model)
+        is_used_up = place.position >= place.conversation.played
+        if self._engine.live is not None and is_used_up:
+            return None
+        if place.closing():
+            message = Message("assistant", (Text(place.closing()),), identity.fingerprint)
+            return Completed(message, "stop", FREE, identity.model)
+        over = Divergence(place.name, "", "", "over", step=place.position)
+        self._session.report(over)
+        raise ReplayDiverged(f"{over}.")
+
+    def _check_goes_on(self) -> None:
+        """Somebody has to answer where no recorded conversation fits."""
+        if self._engine.live is not None:
+            return
+        found = Divergence(agent_of(self._head), "", "", "unknown", now=excerpt(task_of(tuple(self._messages))))
+        self._session.report(found)
+        raise UnknownAgent(f"{found}.")
+
+    async def _going_on(self, options: CallOptions) -> AsyncGenerator[StreamEvent, None]:
+        """What the live model says."""
+        if self._live is None:
+            if self._engine.live is None:
+                raise AssertionError("only a live engine goes beyond the recording")
+            self._live = self._engine.live.open(self._head)
+            for message in self._messages:
+                self._live.append(message)
+        async with aclosing(self._live.stream(options)) as events:
+            async for event in events:
+                if isinstance(event, Completed):
+                    self._follow(event.message)
+                yield event
+
+    def _follow(self, message: Message) -> None:
+        """Compare a live reply's calls with the recorded ones, as long as they have been the same."""
+        place, turn = self._place, None if self._place is None else self._place.reference()
+        self._last = None
+        if place is None or turn is None:
+            return
+        places = self._session.settings.places
+        recorded, now = (_calls_as_text(each.calls, places) for each in (turn.message, message))
+        if recorded != now:
+            place.followed = None
+            was, is_now = different(recorded, now) or (recorded, now)
+            self._report(Divergence(place.name, "", "", "calls", was, is_now, turn.step))
+            return
+        new_ids = {then.id: call.id for then, call in zip(turn.message.calls, message.calls, strict=True)}
+        self._last = replace(turn, results=tuple(replace(result, call_id=new_ids[result.call_id]) for result in turn.results))
+
+    def _compare_told(self) -> None:
+        """Compare what the agent was told since the last reply with what it was told then."""
+        told, self._told = self._told, []
+        if self._place is None or self._last is None or self._last.told is None:
+            return
+        texts = different("\n".join(self._last.told), "\n".join(told), self._session.settings.places)
+        if texts is not None:
+            self._report(Divergence(self._place.name, "", "", "told", *texts, step=self._last.step))
+
+    def _report(self, divergence: Divergence) -> None:
+        self._stop = self._stop or self._session.report(divergence)
 
 
-def normalise(text: str, places: Sequence[tuple[str, str]] = ()) -> str:
-    """Text without what differs from run to run: moments, durations, temporary paths, process ids, addresses, and the given places."""
-    for place, name in sorted(places, key=lambda pair: -len(pair[0])):
-        text = text.replace(place, name)
-    for pattern, name in _MASKS:
-        text = pattern.sub(name, text)
-    return text.strip()
+def prompt_fingerprint(system: str) -> str:
+    """How a record names a system prompt."""
+    return sha256(system.encode()).hexdigest()[:16]
 
 
-def _difference(agent: str, recorded: ToolResult, result: ToolResult | None, places: Sequence[tuple[str, str]]) -> Divergence | None:
-    if result is None:
-        return Divergence(agent, recorded.name, recorded.call_id, "missing", recorded=recorded.text[:_EXCERPT])
-    if recorded.is_error != result.is_error:
-        excerpt = (result.text if result.is_error else recorded.text)[:_EXCERPT]
-        was, now = ("success", f"error: {excerpt}") if result.is_error else (f"error: {excerpt}", "success")
-        return Divergence(agent, recorded.name, recorded.call_id, "error flag", was, now)
-    before, after = normalise(recorded.text, places), normalise(result.text, places)
-    if before == after:
-        return None
-    pairs = enumerate(zip(before, after, strict=False))
-    same = next((index for index, (left, right) in pairs if left != right), min(len(before), len(after)))
-    start = max(0, same - _LEAD)
-    end = start + _EXCERPT
-    return Divergence(agent, recorded.name, recorded.call_id, "text", before[start:end], after[start:end])
+def _calls_as_text(calls: Sequence[ToolCall], places: Places) -> str:
+    """What a reply asks for, the same however its arguments are spaced and ordered."""
+    return "; ".join(f"{call.name} {normalise(_canonical(call.arguments), places)}" for call in calls) or "an answer in words"
 
 
-def _blanks(text: str) -> str:
-    return " ".join(text.split())
+def _canonical(arguments: str) -> str:
+    try:
+        return json.dumps(json.loads(arguments), sort_keys=True, ensure_ascii=False)
+    except (ValueError, RecursionError):
+        return arguments

@@ -72,11 +72,17 @@ class RequestError(YagentError):
 
 
 @asynccontextmanager
-async def open_session(request: SessionRequest, clock: Clock, *, source: EngineSource | None = None) -> AsyncIterator[Session]:
+async def open_session(
+    request: SessionRequest,
+    clock: Clock,
+    *,
+    source: EngineSource | None = None,
+    around: Callable[[EngineSource], EngineSource] = lambda engines: engines,
+) -> AsyncIterator[Session]:
     """A session ready for its first task; leaving the block ends everything it started.
 
-    With a `source` the models come from there, and no configuration is read. Raises `ConfigError` when the configuration cannot be used,
-    `RequestError` when the request cannot.
+    With a `source` the models come from there, and no configuration is read; `around` may put another source before them.
+    Raises `ConfigError` when the configuration cannot be used, `RequestError` when the request cannot.
     """
     user = user_home(request.environ)
     home = DataHome.from_environment(request.environ, user)
@@ -92,7 +98,7 @@ async def open_session(request: SessionRequest, clock: Clock, *, source: EngineS
         stack.callback(logs.close)
         domain = await stack.enter_async_context(Domain("session"))
         domain.go("log files", logs.gather())
-        engines = source or await _connected(stack, chosen, request, clock)
+        engines = around(source or await _connected(stack, chosen, request, clock))
         settings = shell_settings(config, request, chosen)
         shell = await stack.enter_async_context(Shell(clock=clock, environment=request.environ, temporary=temporary, settings=settings))
         work = TaskWork()
@@ -169,7 +175,7 @@ class _Parts:
         bus: Bus[Event] = Bus()
         task = CurrentTask()
         grants = Grants(request.workspace, self.home.settings_file, clock=clock)
-        rollouts = self.home.rollout_dir(project_id(str(request.workspace)))
+        rollouts = self.home.rollout_dir(request.kept_as or project_id(str(request.workspace)))
         unwritable = None if self.home.problem else await in_thread(_unwritable, rollouts)
         warnings = [str(notice) for notice in (*notices, unwritable, await grants.load()) if notice]
         permissions = Permissions(judging, grants)

@@ -34,7 +34,7 @@ class Resume:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SessionRequest:
     """Where a session works and with what. `can_ask`: somebody can answer questions; without it every ask is denied at once. `resume`: a
-    recorded session that is opened again, None for a new one."""
+    recorded session that is opened again, None for a new one. `kept_as` names the place of its record, "" for that of the workspace."""
 
     workspace: Path
     environ: Mapping[str, str]
@@ -42,3 +42,4 @@ class SessionRequest:
     flags: RunFlags = field(default_factory=RunFlags)
     can_ask: bool = False
     resume: Resume | None = None
+    kept_as: str = ""

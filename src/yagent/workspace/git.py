@@ -133,11 +133,13 @@ class Git:
         answer = await self.ask(root, "rev-parse", "--verify", "--quiet", "HEAD^{commit}")
         return answer.output.decode("ascii", "replace").strip() or None if answer is not None and answer.code == 0 else None
 
-    async def ask(self, directory: Path, *arguments: str, filters_off: Sequence[str] = ()) -> Captured | None:
+    async def ask(
+        self, directory: Path, *arguments: str, filters_off: Sequence[str] = (), seconds: float = TIME_LIMIT
+    ) -> Captured | None:
         """One git call; None when git or the directory is missing. One that reads contents of files needs the place's `filters_off`."""
         flags = [part for setting in (*_SAFE, *filters_off) for part in ("-c", setting)]
         try:
-            return await self._capture(directory, ("git", "--no-pager", "--literal-pathspecs", *flags, *arguments))
+            return await self._capture(directory, ("git", "--no-pager", "--literal-pathspecs", *flags, *arguments), seconds)
         except ProcessError:
             return None
 
@@ -158,8 +160,8 @@ class Git:
                 off.append(f"{key}={'false' if name == 'required' else ''}")
         return off
 
-    async def _capture(self, directory: Path, arguments: tuple[str, ...]) -> Captured:
-        return await capture(Program(arguments, directory, self._environment), clock=self._clock, timeout=TIME_LIMIT, limit=OUTPUT_LIMIT)
+    async def _capture(self, directory: Path, arguments: tuple[str, ...], seconds: float = TIME_LIMIT) -> Captured:
+        return await capture(Program(arguments, directory, self._environment), clock=self._clock, timeout=seconds, limit=OUTPUT_LIMIT)
 
 
 def reason(answer: Captured | None, what: str) -> str:

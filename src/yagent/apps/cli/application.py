@@ -3,7 +3,7 @@
 import typer
 
 from yagent._version import VERSION
-from yagent.apps.cli import demo, run, sessions, setup
+from yagent.apps.cli import demo, replay, run, sessions, setup
 from yagent.apps.cli.options import taking
 from yagent.apps.cli.plain_options import PlainCommand, PlainGroup
 
@@ -27,6 +27,7 @@ def application() -> typer.Typer:
     )
     app.callback(invoke_without_command=True)(taking(run.RunOptions, run.command))
     app.command("demo", cls=PlainCommand)(taking(demo.DemoOptions, demo.command))
+    app.command("replay", cls=PlainCommand)(taking(replay.ReplayOptions, replay.command))
     app.command("setup")(setup.command)
     listing = typer.Typer(help="Look at recorded sessions.", rich_markup_mode=None, no_args_is_help=True)
     listing.command("list", cls=PlainCommand)(taking(sessions.ListOptions, sessions.list_command))

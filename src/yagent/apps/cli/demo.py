@@ -50,22 +50,22 @@ def command(context: typer.Context, options: DemoOptions) -> None:
 
 
 async def _play(workspace: Path, *, fast: bool) -> int:
-    from yagent.session.demonstration import Demonstration
+    from yagent.session.demonstration import demonstration
 
     clock = SystemClock()
-    demonstration = Demonstration(clock, pace=0.0 if fast else 0.02)
-    await demonstration.lay_out(workspace)
+    replay = await demonstration(workspace, clock, pace=0.0 if fast else 0.02)
+    prompt = replay.recording.tasks[0].prompt
     write_to_standard_error(INTRODUCTION.format(place=workspace))
-    write_to_standard_error(f"Task: {demonstration.prompt}\n")
+    write_to_standard_error(f"Task: {prompt}\n")
     python = str(Path(sys.executable).parent)
     environ = {**os.environ, "PATH": os.pathsep.join((python, os.environ.get("PATH", os.defpath)))}
     request = SessionRequest(workspace=workspace, environ=environ, flags=RunFlags(mode="yolo"))
-    async with open_session(request, clock, source=demonstration) as session:
-        code = await run_one_shot(session, OneShot(prompt=demonstration.prompt), clock)
+    async with open_session(request, clock, source=replay) as session:
+        code = await run_one_shot(replay.client(session), OneShot(prompt=prompt), clock)
         record = session.snapshot().session
     if code in (INTERRUPTED, TERMINATED, PIPE_CLOSED):  # what was stopped differs from what was recorded, as it should
         return code
     write_to_standard_error(f"What every agent said and did: yagent sessions show {record}")
-    for divergence in demonstration.divergences:
+    for divergence in replay.divergences:
         write_to_standard_error(f"! The replay left its recording: {divergence}")
-    return code or (1 if demonstration.divergences else 0)
+    return code or (1 if replay.divergences else 0)
