@@ -23,7 +23,7 @@ from yagent.protocol.ops import Shutdown, StartTask, StopTask
 from yagent.protocol.result import FileChange
 from yagent.protocol.stop import StopReason
 from yagent.session.build import RequestError
-from yagent.session.session import TaskRefused
+from yagent.session.refused import TaskRefused
 
 LOOKING: Roles = {
     "are the Director": delegating("delegate_repo", "look"),

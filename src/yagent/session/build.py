@@ -34,6 +34,7 @@ from yagent.runtime.log import Redactor, configure, crash_report
 from yagent.runtime.paths import DataHome, project_id
 from yagent.runtime.supervise import Domain, in_thread
 from yagent.session.asks import AskDesk
+from yagent.session.controls import Controls
 from yagent.session.engines import Engines, EngineSource
 from yagent.session.project import Surroundings
 from yagent.session.request import SessionRequest
@@ -203,7 +204,7 @@ class _Parts:
         surroundings = Surroundings(
             request.workspace, Git(clock, request.environ), clock, approvals=approvals, may_read=partial(_may_read, permissions)
         )
-        owned = TaskOwned(permissions, surroundings, self.work, task)
+        owned = TaskOwned(permissions, surroundings, self.work, task, Controls(shop.publisher, task))
         tasks = TaskRunner(shop, owned, task_settings(config, request.flags), start_warnings=warnings)
         attach_logs(bus, self.domain)
         return Session(shop, tasks, bus, partial(list_sessions, rollouts), opening=self._opening(shop, warnings)), tasks.close

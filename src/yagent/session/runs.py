@@ -1,5 +1,7 @@
 """Makes runs: a fresh loop for each, with everything a role needs and nothing it must not have."""
 
+from collections.abc import Callable
+from functools import partial
 from hashlib import sha256
 
 from yagent._version import VERSION
@@ -9,7 +11,7 @@ from yagent.agents.delegation.spawn import Delegations, PreparedRun, unknown_cha
 from yagent.agents.loop.act import Act
 from yagent.agents.loop.conversation import Conversation
 from yagent.agents.loop.frame import Frame
-from yagent.agents.loop.hooks import LoopHooks, nudging
+from yagent.agents.loop.hooks import LoopHooks, Reply, nudging
 from yagent.agents.loop.loop import AgentLoop, LastWords, LoopParts
 from yagent.agents.loop.recorder import Recorder
 from yagent.agents.loop.role import Role
@@ -21,6 +23,7 @@ from yagent.records import dataclass
 from yagent.rollout.records import SessionMeta, TurnContext
 from yagent.runtime.activity import Activity
 from yagent.session.consult import Consultation
+from yagent.session.controls import Control
 from yagent.session.workshop import TaskParts, Workshop
 from yagent.tools.invoke import Invoker
 from yagent.tools.profiles import PROFILES
@@ -57,27 +60,28 @@ class Runs:
         activity = above.below(idle=settings.idle_timeout, total=settings.total_timeout)
         self._activities[identity.delegation_id] = activity
         seat = seat_for(shop, role, identity, task, parent_delegation=parent.agent.delegation_id)
-        hooks = LoopHooks(on_plain_text=nudging(role.nudges, shop.prompts.text(f"reminders/{role.nudge}.md")))
-        frame = self._frame(identity, seat, activity)
-        loop = self._loop(role, identity, seat, frame, hooks, parent.permissions.narrowed())
+        control = self._task.controls.delegation(identity, parent.agent.delegation_id)
+        hooks = control.hooks(nudging(role.nudges, shop.prompts.text(f"reminders/{role.nudge}.md")))
+        frame = self._frame(control, seat, activity)
+        loop = self._loop(role, control, seat, frame, hooks, parent.permissions.narrowed())
+        control.steps = lambda: loop.steps
         context = await self._task.context() if role.wants_context else ""
         changes = unknown_changes if PROFILES[role.name].is_read_only else await self._task.watch_files()
-        return PreparedRun(loop, frame, (user_message(task_message(task, references, context)),), changes)
+        under_way = partial(self._task.controls.under_way, control, self._task.jobs)
+        return PreparedRun(loop, frame, (user_message(task_message(task, references, context)),), changes, under_way)
 
-    def director(self, role: Role, seat: Seat, hooks: LoopHooks) -> tuple[AgentLoop, Frame]:
+    def director(self, role: Role, seat: Seat, control: Control, policy: Callable[[Reply], str | None]) -> tuple[AgentLoop, Frame]:
         """The Director's run of this task, in his lasting conversation."""
-        identity = AgentIdentity(role.name)
-        frame = self._frame(identity, seat, self._task.activity)
-        return self._loop(role, identity, seat, frame, hooks, self._task.permissions), frame
+        frame = self._frame(control, seat, self._task.activity)
+        return self._loop(role, control, seat, frame, control.hooks(policy), self._task.permissions), frame
 
-    def _frame(self, identity: AgentIdentity, seat: Seat, activity: Activity) -> Frame:
-        publisher = self._shop.publisher.bound(source=identity.label, delegation_id=identity.delegation_id or None)
-        return Frame(seat.recorder, activity, publisher, self._shop.clock, self._task.gate, self._task.account)
+    def _frame(self, control: Control, seat: Seat, activity: Activity) -> Frame:
+        return Frame(seat.recorder, activity, control.publisher, self._shop.clock, control.gate, self._task.account)
 
-    def _loop(self, role: Role, identity: AgentIdentity, seat: Seat, frame: Frame, hooks: LoopHooks, permissions: Permissions) -> AgentLoop:
+    def _loop(self, role: Role, control: Control, seat: Seat, frame: Frame, hooks: LoopHooks, permissions: Permissions) -> AgentLoop:
         shop, settings = self._shop, self._shop.settings
         scope = Scope(
-            agent=identity,
+            agent=control.identity,
             workspace=shop.workspace,
             permissions=permissions,
             grants=shop.grants,
@@ -89,6 +93,7 @@ class Runs:
             consult=Consultation(lambda slot: shop.engine(role.name, slot), frame),
             remaining=frame.activity.remaining_total,
             queueing=frame.activity.frozen,
+            at_once=control.at_once,
         )
         invoker = Invoker(seat.surface, write_lock=shop.write_lock, clock=shop.clock, denied=frame.denied)
         parts = LoopParts(

@@ -1,26 +1,21 @@
 """A session: one conversation in one workspace, behind the client port. One `match` turns ops into runs."""
 
-import asyncio
-from collections.abc import AsyncIterator, Callable, Sequence
-from typing import Any, ClassVar
+from collections.abc import AsyncIterator, Callable, Coroutine, Sequence
+from contextlib import suppress
+from functools import partial
+from typing import Any
 
-from yagent.errors import YagentError
 from yagent.protocol.client import ListSessions, Question, Snapshot
 from yagent.protocol.events import Event, Payload
-from yagent.protocol.ops import AnswerAsk, Op, Shutdown, StartTask, StopTask
+from yagent.protocol.ops import AnswerAsk, ContinueTask, Op, PauseTask, QueueTask, Shutdown, StartTask, SteerTask, StopTask
 from yagent.protocol.result import TaskResult
-from yagent.protocol.stop import USAGE
 from yagent.rollout.reader import SessionSummary
 from yagent.runtime.bus import Bus
-from yagent.runtime.supervise import Handle
+from yagent.session.queue import TaskQueue
 from yagent.session.tasks import TaskRunner
 from yagent.session.workshop import Workshop
 
-
-class TaskRefused(YagentError):
-    """A task cannot start now."""
-
-    exit_code: ClassVar[int] = USAGE
+LEAVE_SECONDS = 1.0  # for agents of a paused task that have not come to their gate yet
 
 
 class Session:
@@ -38,17 +33,26 @@ class Session:
         self._shop = shop
         self._opening = list(opening)  # what happened before anybody could listen; told with the first task
         self._tasks = tasks
+        self._controls = tasks.controls
         self._bus = bus
         self._list_sessions = list_sessions
-        self._running: Handle[TaskResult] | None = None
+        self._queue = TaskQueue(shop.domain, self._controls.stop_all, self._controls.stay_paused)
 
     async def submit(self, op: Op) -> TaskResult | None:
-        """See `Client.submit`. `StartTask` raises `TaskRefused` while a task is running."""
+        """See `Client.submit`. What cannot be done now raises `TaskRefused`."""
         match op:
             case StartTask():
-                return await self._start(op)
+                return await self._queue.start(partial(self._work, partial(self._tasks.run, op.prompt)))
+            case QueueTask():
+                return await self._queue.queue(op.prompt, partial(self._work, partial(self._tasks.run, op.prompt)))
+            case PauseTask():
+                self._controls.pause(op.delegation_id)
+            case ContinueTask():
+                self._controls.go_on(op.delegation_id)
+            case SteerTask():
+                self._controls.steer(op.text, op.delegation_id)
             case StopTask():
-                self._tasks.stop()
+                self._controls.stop(op.delegation_id, hard=op.hard)
             case AnswerAsk():
                 self._shop.asks.answer(op.ask_id, op.answer)
             case Shutdown():
@@ -67,7 +71,10 @@ class Session:
             workspace=str(self._shop.workspace),
             model=identity.model,
             mode=str(self._tasks.mode),
-            running=self._running is not None and not self._running.done(),
+            running=self._queue.running is not None,
+            paused=self._controls.paused,
+            agents=self._controls.snapshot(),
+            queued=self._queue.waiting,
         )
 
     async def query(self, question: Question) -> Any:
@@ -76,21 +83,28 @@ class Session:
             case ListSessions():
                 return self._list_sessions(question.limit)
 
-    async def _start(self, op: StartTask) -> TaskResult:
-        if self._running is not None and not self._running.done():
-            raise TaskRefused("A task is running in this session already. Wait for it, steer it, or stop it first.")
+    def _work(self, run: Callable[[], Coroutine[Any, Any, TaskResult]]) -> Coroutine[Any, Any, TaskResult]:
+        """A task that begins now: whatever is asked of it from this moment on reaches it."""
         while self._opening:
             self._shop.publisher.publish(self._opening.pop(0))
-        self._running = self._shop.domain.go("task", self._tasks.run(op.prompt))
+        self._controls.begin()
+        return self._ended(run())
+
+    async def _ended(self, task: Coroutine[Any, Any, TaskResult]) -> TaskResult:
         try:
-            return await self._running
-        except asyncio.CancelledError:
-            self._tasks.stop()
-            raise
+            return await task
+        finally:
+            self._controls.end()
 
     async def _shutdown(self) -> None:
-        """Stop what runs, wait for its end, and let the events run out."""
-        self._tasks.stop()
-        if self._running is not None:
-            await self._running.outcome()
+        """Refuse what waits, stop what runs, wait for its end, and let the events run out. Who stands still at a pause ends as paused."""
+        self._queue.close()
+        running = self._queue.running
+        if running is not None:
+            if self._controls.abandon():
+                with suppress(TimeoutError):
+                    async with self._shop.clock.timeout(LEAVE_SECONDS):
+                        await running.outcome()
+            self._controls.stop_all()
+            await running.outcome()
         self._bus.close()

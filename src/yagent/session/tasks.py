@@ -1,13 +1,12 @@
 """Runs one task after the other for the Director: set up, carry out, give account."""
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 
 from yagent.agents.director.context import first_message_context, is_first_turn
 from yagent.agents.director.hooks import DelegationReminder, ReminderPolicy
 from yagent.agents.loop.carry_out import carry_out, seal
-from yagent.agents.loop.hooks import LoopHooks
 from yagent.agents.loop.loop import AgentLoop
 from yagent.agents.loop.result import RunResult
 from yagent.agents.loop.stop import Panic, classify
@@ -30,8 +29,8 @@ from yagent.protocol.result import TaskResult
 from yagent.protocol.stop import DENIED, StopReason, strongest
 from yagent.records import dataclass
 from yagent.runtime.activity import Activity
-from yagent.runtime.gate import Gate
 from yagent.runtime.supervise import Handle, Outcome
+from yagent.session.controls import Controls
 from yagent.session.project import Found, Surroundings
 from yagent.session.runs import Runs, Seat, seat_for
 from yagent.session.task_work import TaskWork
@@ -60,6 +59,7 @@ class TaskOwned:
     surroundings: Surroundings
     work: TaskWork
     current: CurrentTask
+    controls: Controls
 
 
 class TaskRunner:
@@ -74,7 +74,11 @@ class TaskRunner:
         self._loop: AgentLoop | None = None
         self._before: Handle[WorkspaceState] | None = None
         self._count = 0
-        self.stop: Callable[[], None] = lambda: None  # ends the running task in order
+
+    @property
+    def controls(self) -> Controls:
+        """The user's hold on the agents of the running task."""
+        return self._owned.controls
 
     @property
     def mode(self) -> Mode:
@@ -91,16 +95,17 @@ class TaskRunner:
             told=lambda text: publisher.publish(WarningIssued(code="task", text=text)),
         )
         self._owned.current.id = f"{self._shop.session}-{self._count}"
+        self._loop, self.controls.warn = None, account.warn
         publisher.publish(TaskStarted(task_id=self._owned.current.id, text=prompt))
         place = self._shop.domain.go("place of the workspace", self._owned.surroundings.place())
         looking = self._shop.domain.go("look at the workspace", self._owned.surroundings.look(place))
         before = self._before = await self._state_before(place, looking)
         async with BackgroundJobs(self._shop.shell, changed=self._job_changed) as jobs:
             handle = self._shop.domain.go("director", self._carried_out(prompt, account, jobs, looking))
-            self.stop = handle.cancel
+            self.controls.director.ends_by(handle.cancel)
             outcome = await handle.outcome()
             result = await self._sealed(outcome, account)
-            for name in await jobs.end_all():
+            for name in await jobs.end_all(at_once=self.controls.director.at_once()):
                 account.warn(f"A background command was still running and was ended: {name}")
         return self._told(await self._given_account(result, account, await before))
 
@@ -131,17 +136,20 @@ class TaskRunner:
 
     async def _carried_out(self, prompt: str, account: TaskAccount, jobs: BackgroundJobs, looking: Handle[Found]) -> RunResult:
         """The Director's run."""
-        self._loop = None
+        control = self.controls.director
         try:
             seat = self._seat = self._seat or seat_for(self._shop, DIRECTOR, AgentIdentity(DIRECTOR.name), prompt)
             first_turn = is_first_turn(seat.conversation.messages)
             await self._shop.prepare_engines()  # while git answers
             context = self._context(await looking)
             activity = Activity(self._shop.clock, total=self._settings.timeout)
-            parts = TaskParts(Gate(), account, self._owned.permissions, jobs, activity, self._context_now, self._owned.surroundings.watch)
-            self._loop, frame = Runs(self._shop, parts).director(DIRECTOR, seat, self._hooks())
+            owned = self._owned
+            parts = TaskParts(self.controls, account, owned.permissions, jobs, activity, self._context_now, owned.surroundings.watch)
+            loop, frame = Runs(self._shop, parts).director(DIRECTOR, seat, control, self._policy())
+            control.steps = lambda: loop.steps
+            self._loop, prompt = loop, "\n\n".join((*control.opening(), prompt))
             words = f"{context}\n\n<request>\n{prompt}\n</request>" if first_turn and context else prompt
-            return await carry_out(self._loop, (user_message(words),), frame)
+            return await carry_out(loop, (user_message(words),), frame)
         except YagentError as failure:
             return RunResult(classify(failure), "", 0, error=failure)
 
@@ -152,10 +160,10 @@ class TaskRunner:
         else:
             publisher.publish(BackgroundEnded(background_id=job.id, exit_code=job.exit_code, reason=job.state))
 
-    def _hooks(self) -> LoopHooks:
+    def _policy(self) -> DelegationReminder:
         prompts = self._shop.prompts
         first, later = prompts.text("reminders/delegate_first.md"), prompts.text("reminders/delegate_again.md")
-        return LoopHooks(on_plain_text=DelegationReminder(self._settings.reminder, first, later, self._owned.surroundings.names_file))
+        return DelegationReminder(self._settings.reminder, first, later, self._owned.surroundings.names_file)
 
     def _context(self, found: Found) -> str:
         """The block about the workspace, and the events that say what went into it."""
@@ -203,6 +211,7 @@ class TaskRunner:
         changes, note = await self._owned.surroundings.changes(before)
         if note is not None and before.root is not None:
             account.warn(f"The list of changed files may be incomplete: {note}")
+        self.controls.end()
         return TaskResult(
             answer=result.deliverable,
             status="ok" if result.status == "ok" else "partial" if result.status == "partial" else "error",

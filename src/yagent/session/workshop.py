@@ -15,9 +15,9 @@ from yagent.protocol.ids import AgentIdentity, SessionId
 from yagent.records import dataclass
 from yagent.runtime.activity import Activity
 from yagent.runtime.clock import Clock
-from yagent.runtime.gate import Gate
 from yagent.runtime.supervise import Domain
 from yagent.session.asks import AskDesk
+from yagent.session.controls import Controls
 from yagent.tools.registry import Registry
 from yagent.workspace.background import BackgroundJobs
 from yagent.workspace.grants import Grants
@@ -69,7 +69,7 @@ class TaskParts:
     """Made for one task and shared by its whole agent tree. `context()` gives the block about the
     workspace that an agent's first message begins with; `watch_files()` begins to watch the files, and gives what tells their changes."""
 
-    gate: Gate
+    controls: Controls
     account: TaskAccount
     permissions: Permissions
     jobs: BackgroundJobs

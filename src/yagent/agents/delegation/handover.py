@@ -19,7 +19,7 @@ _ENDS = {
     StopReason.LOOP_DETECTED: "it was going in circles",
     StopReason.COST_LIMIT: "the cost limit of the task was reached",
     StopReason.TIME_LIMIT: "the time limit of the task was reached",
-    StopReason.CANCELLED: "it was cancelled",
+    StopReason.CANCELLED: "the user stopped it, so do not begin it again unless the user wants that",
     StopReason.PAUSED: "it was stopped while paused",
 }
 

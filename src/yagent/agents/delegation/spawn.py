@@ -1,7 +1,7 @@
 """Runs a role for another agent: queue, start, carry out, hand over."""
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from contextlib import suppress
+from contextlib import AbstractAsyncContextManager, nullcontext, suppress
 from typing import Protocol
 
 from yagent.agents.delegation.handover import Circumstances, References, render, resolve
@@ -30,12 +30,16 @@ async def unknown_changes() -> tuple[str, ...] | None:
 
 @dataclass(frozen=True, slots=True)
 class PreparedRun:
-    """Everything of one run, made fresh for it and not yet started. `changes()` gives the files that differ since then, None if unknown."""
+    """Everything of one run, made fresh for it and not yet started. `changes()` gives the files that differ since then, None if unknown.
+
+    `under_way()` is held while the run is carried out, and ends it, without an exception, when the user stops this run alone.
+    """
 
     loop: AgentLoop
     frame: Frame
     opening: tuple[Message, ...]
     changes: Callable[[], Awaitable[tuple[str, ...] | None]] = unknown_changes
+    under_way: Callable[[], AbstractAsyncContextManager[bool | None]] = nullcontext
 
 
 class Prepare(Protocol):
@@ -110,7 +114,8 @@ class Delegations:
             )
         )
         try:
-            return await carry_out(run.loop, run.opening, run.frame)
+            async with run.under_way():
+                await carry_out(run.loop, run.opening, run.frame)
         finally:
             result = run.loop.result or RunResult(StopReason.UNACCOUNTED, "", run.loop.steps)
             account = DelegationAccount(identity.delegation_id, identity.role, task, result.status, result.stop_reason, result.steps)
@@ -128,3 +133,4 @@ class Delegations:
             )
             with suppress(YagentError):  # told when its end could not be recorded; the work is done all the same
                 await run.frame.recorder.close()
+        return result

@@ -42,6 +42,8 @@ class Act:
         )
 
     async def _execute(self, call: ToolCall, *, alone: bool) -> Output:
+        if self._frame.gate.abandoned:  # while a delegation of the same batch stood still
+            return cancelled_output(call)
         self._frame.publisher.publish(ToolCallStart(call_id=call.id, name=call.name, arguments=clip(call.arguments)))
         started = self._frame.clock.now()
         output = cancelled_output(call)

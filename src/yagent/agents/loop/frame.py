@@ -18,7 +18,7 @@ EventPublisher: TypeAlias = Publisher[Payload, Event]
 
 @dataclass(frozen=True, slots=True)
 class Frame:
-    """`gate` and `account` are the task's; the rest is this run's own. `denials` are what this run was refused."""
+    """`account` is the task's, `gate` below that of whoever delegated; the rest is this run's own. `denials` are what it was refused."""
 
     recorder: Recorder
     activity: Activity

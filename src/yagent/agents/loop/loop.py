@@ -121,7 +121,8 @@ class AgentLoop:
         return await self._closing_reply(reason)
 
     async def _step(self) -> RunResult | None:
-        await self._frame.gate.wait()
+        with self._hooks.at_gate(self._steps):
+            await self._frame.gate.wait()
         self._steps += 1
         for words in self._hooks.steering():
             self._parts.conversation.append(user_message(words))
