@@ -3,6 +3,13 @@
 import json
 from typing import Any
 
+
+def _refuse(name: str) -> Any:
+    raise ValueError(f"{name} is not JSON")
+
+
+_DECODER = json.JSONDecoder(parse_constant=_refuse)
+_LENIENT_DECODER = json.JSONDecoder(parse_constant=_refuse, strict=False)
 _ENCODER = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"))
 
 
@@ -26,10 +33,10 @@ def inner(text: str) -> bytes:
     return encode(text)[1:-1]
 
 
-def loads(text: str | bytes) -> Any:
+def loads(text: str) -> Any:
     """Parse strictly: no NaN, no Infinity. Raises `ValueError` for whatever cannot be read, nesting beyond the stack included."""
     try:
-        return json.loads(text, parse_constant=_refuse)
+        return _DECODER.decode(text)
     except RecursionError as error:
         raise ValueError("nested too deeply") from error
 
@@ -37,7 +44,7 @@ def loads(text: str | bytes) -> Any:
 def loads_lenient(text: str) -> Any:
     """Like `loads`, but raw line breaks and tabs inside strings are let through."""
     try:
-        return json.loads(text, parse_constant=_refuse, strict=False)
+        return _LENIENT_DECODER.decode(text)
     except RecursionError as error:
         raise ValueError("nested too deeply") from error
 
@@ -65,7 +72,3 @@ def is_portable(text: str) -> bool:
     value = json.loads(text, object_pairs_hook=collect)
     plain = dumps(value) if "\\u" in text else text
     return not repeated and plain == whole_characters(plain)
-
-
-def _refuse(name: str) -> Any:
-    raise ValueError(f"{name} is not JSON")

@@ -70,7 +70,10 @@ class Limits(NamedTuple):
 
     def at_most(self, silence: float | None) -> float | None:
         """Seconds the next wait may take."""
-        return self.clock.deadline(silence).earlier(self.deadline).remaining()
+        left = self.deadline.remaining()
+        if silence is None or left is None:
+            return left if silence is None else silence
+        return min(silence, left)
 
     def end_of(self, silence: float | None) -> float | None:
         """The moment at which a wait that begins now has to end."""
