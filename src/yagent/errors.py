@@ -58,6 +58,9 @@ YagentError
   RequestError
   NoDirectoryError
   NoSuchSession
+  NoSuchStep
+  ExportRefused
+  RemovalRefused
   UnreadableRecords
   UnusableOption
   NotUnderstoodError

@@ -12,7 +12,7 @@ import os
 import stat
 import sys
 import tempfile
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterable
 from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 
@@ -78,7 +78,7 @@ def write_bytes(path: Path, data: bytes, *, mode: int | None = 0o600, durable: b
     existing = _existing(target)
     final_mode = mode if existing is None else stat.S_IMODE(existing.st_mode)
     try:
-        temporary = _write_temporary(target, data, (final_mode, existing), durable=durable, operations=operations)
+        temporary = _write_temporary(target, (data,), (final_mode, existing), durable=durable, operations=operations)
         try:
             operations.replace(temporary, target)
         except BaseException:
@@ -92,6 +92,30 @@ def write_bytes(path: Path, data: bytes, *, mode: int | None = 0o600, durable: b
         return
     if durable:
         _sync_directory(target.parent, operations)
+
+
+def write_pieces(
+    path: Path, pieces: Iterable[bytes], *, overwrite: bool = False, mode: int = 0o600, operations: Operations = SYSTEM
+) -> None:
+    """Make `pieces`, taken one by one, the content of `path`, which changes only when the last of them is on the disk.
+
+    An existing file keeps its mode and owner; a new one gets exactly `mode`. What the pieces raise passes through, and nothing changed.
+
+    Raises:
+        FileExistsError: the file exists and `overwrite` is False; nothing changed.
+        NotRegularFileError: `path` is something other than a file.
+    """
+    target = _final_target(path)
+    existing = _existing(target)
+    if existing is not None and not overwrite:
+        raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), str(path))
+    form = (mode if existing is None else stat.S_IMODE(existing.st_mode), existing)
+    temporary = _write_temporary(target, pieces, form, durable=True, operations=operations)
+    try:
+        rename(temporary, target, overwrite=overwrite, operations=operations)
+    except BaseException:
+        _remove(temporary, operations)
+        raise
 
 
 def rename(source: Path, target: Path, *, overwrite: bool = False, operations: Operations = SYSTEM) -> None:
@@ -209,7 +233,7 @@ def _existing(target: Path) -> os.stat_result | None:
 
 
 def _write_temporary(
-    target: Path, data: bytes, form: tuple[int | None, os.stat_result | None], *, durable: bool, operations: Operations
+    target: Path, pieces: Iterable[bytes], form: tuple[int | None, os.stat_result | None], *, durable: bool, operations: Operations
 ) -> Path:
     """A finished temporary file beside the target, with its final mode and owner; on any error none is left."""
     mode, existing = form
@@ -221,7 +245,8 @@ def _write_temporary(
                 _keep_owner(descriptor, existing, operations)
             if mode is not None:
                 _set_mode(descriptor, mode, operations)
-            _write_all(descriptor, data, operations)
+            for piece in pieces:
+                _write_all(descriptor, piece, operations)
             if existing is not None:
                 _keep_extended_attributes(target, descriptor)
             if durable:
@@ -257,9 +282,9 @@ def _write_in_place(target: Path, data: bytes, operations: Operations) -> None:
 def _back_up(target: Path, old: bytes, operations: Operations) -> Path:
     form = (0o600, None)
     try:
-        return _write_temporary(target, old, form, durable=True, operations=operations)
+        return _write_temporary(target, (old,), form, durable=True, operations=operations)
     except OSError:
-        return _write_temporary(Path(tempfile.gettempdir()) / target.name, old, form, durable=True, operations=operations)
+        return _write_temporary(Path(tempfile.gettempdir()) / target.name, (old,), form, durable=True, operations=operations)
 
 
 def _overwrite(descriptor: int, data: bytes, operations: Operations) -> None:

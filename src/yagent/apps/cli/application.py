@@ -1,10 +1,14 @@
-"""The one Typer application: which commands there are."""
+"""The one Typer application: which commands there are. A command is imported and built when somebody asks for it."""
+
+from collections.abc import Callable, Mapping
+from typing import Any, ClassVar
 
 import typer
+from typer.main import get_command
 
 from yagent._version import VERSION
-from yagent.apps.cli import demo, replay, run, sessions, setup
-from yagent.apps.cli.options import taking
+from yagent.apps.cli import run
+from yagent.apps.cli.options import Options, taking
 from yagent.apps.cli.plain_options import PlainCommand, PlainGroup
 
 EXIT_CODES = (
@@ -17,7 +21,7 @@ def application() -> typer.Typer:
     """The whole command line."""
     app = typer.Typer(
         name="yagent",
-        cls=PlainGroup,
+        cls=_Commands,
         help="A team of coding agents in your terminal.",
         add_completion=False,
         rich_markup_mode=None,
@@ -26,11 +30,53 @@ def application() -> typer.Typer:
         epilog=f"{EXIT_CODES} yagent {VERSION}",
     )
     app.callback(invoke_without_command=True)(taking(run.RunOptions, run.command))
-    app.command("demo", cls=PlainCommand)(taking(demo.DemoOptions, demo.command))
-    app.command("replay", cls=PlainCommand)(taking(replay.ReplayOptions, replay.command))
-    app.command("setup")(setup.command)
-    listing = typer.Typer(help="Look at recorded sessions.", rich_markup_mode=None, no_args_is_help=True)
-    listing.command("list", cls=PlainCommand)(taking(sessions.ListOptions, sessions.list_command))
-    listing.command("show", cls=PlainCommand)(taking(sessions.ShowOptions, sessions.show_command))
-    app.add_typer(listing, name="sessions")
     return app
+
+
+def _command(options: type[Options], command: Callable[[typer.Context, Options], None]) -> Any:
+    """One command by itself."""
+    app = typer.Typer(add_completion=False, rich_markup_mode=None)
+    app.command(cls=PlainCommand)(taking(options, command))
+    return get_command(app)
+
+
+def _resume() -> Any:
+    from yagent.apps.cli import resume
+
+    return _command(resume.ResumeOptions, resume.command)
+
+
+def _demo() -> Any:
+    from yagent.apps.cli import demo
+
+    return _command(demo.DemoOptions, demo.command)
+
+
+def _replay() -> Any:
+    from yagent.apps.cli import replay
+
+    return _command(replay.ReplayOptions, replay.command)
+
+
+def _setup() -> Any:
+    from yagent.apps.cli import setup
+
+    return _command(setup.SetupOptions, setup.command)
+
+
+def _sessions() -> Any:
+    from yagent.apps.cli.sessions import commands
+
+    return get_command(commands.application())
+
+
+class _Commands(PlainGroup):
+    """The commands beside a run."""
+
+    makers: ClassVar[Mapping[str, Callable[[], Any]]] = {
+        "resume": _resume,
+        "sessions": _sessions,
+        "replay": _replay,
+        "demo": _demo,
+        "setup": _setup,
+    }

@@ -5,7 +5,7 @@ import logging
 import os
 import signal
 from collections.abc import AsyncIterator, Callable
-from contextlib import AsyncExitStack
+from contextlib import AsyncExitStack, suppress
 from typing import Literal, Protocol, TypeAlias
 
 from yagent.apps.cli import outcome
@@ -18,12 +18,13 @@ from yagent.protocol.client import Client
 from yagent.protocol.event_json import to_json_line
 from yagent.protocol.events import Event, Payload, UserHelpNeeded, UserHelpResponse
 from yagent.protocol.ids import AgentIdentity
-from yagent.protocol.ops import AnswerAsk, Shutdown, StartTask, StopTask
+from yagent.protocol.ops import AnswerAsk, ResumeTask, Shutdown, StartTask, StopTask
 from yagent.protocol.result import TaskResult
 from yagent.protocol.stop import INTERRUPTED, PIPE_CLOSED, TERMINATED
 from yagent.records import dataclass
 from yagent.runtime.clock import Clock
 from yagent.runtime.supervise import Domain, Handle
+from yagent.session.refused import TaskRefused
 
 OutputFormat: TypeAlias = Literal["text", "json", "stream-json"]
 SHOW_CURSOR = "\x1b[?25h"
@@ -31,9 +32,10 @@ SHOW_CURSOR = "\x1b[?25h"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OneShot:
-    """What the command line asked for. `terminal` is a descriptor on which somebody can answer, None when nobody can."""
+    """What the command line asked for. `prompt` None: a recorded session goes on where it stood. `terminal` is a descriptor on which
+    somebody can answer, None when nobody can."""
 
-    prompt: str
+    prompt: str | None
     output: OutputFormat = "text"
     quiet: bool = False
     terminal: int | None = None
@@ -62,7 +64,7 @@ async def run_one_shot(client: Client, run: OneShot, clock: Clock) -> int:
         interruption.install()
         stack.callback(out.watch(interruption.output_closed))
         watching = domain.go("events", faces.watch(client.events(), interruption.output_closed))
-        result = await client.submit(StartTask(run.prompt))
+        result = await client.submit(ResumeTask() if run.prompt is None else StartTask(run.prompt))
         await client.submit(Shutdown())
         await watching
         faces.close()
@@ -75,7 +77,8 @@ async def run_one_shot(client: Client, run: OneShot, clock: Clock) -> int:
 
 
 async def _stop(client: Client) -> None:
-    await client.submit(StopTask(reason="interrupted"))
+    with suppress(TaskRefused):  # it has just ended by itself
+        await client.submit(StopTask(reason="interrupted"))
 
 
 async def _deliver(run: OneShot, out: StandardOutput, result: TaskResult, interruption: "_Interruption") -> int:

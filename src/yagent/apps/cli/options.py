@@ -1,4 +1,7 @@
-"""Options as a frozen dataclass: each annotated field is one option, so a command takes one value instead of twenty arguments."""
+"""Options as a frozen dataclass: each annotated field is one option, so a command takes one value instead of twenty arguments.
+
+What a class inherits comes after its own in the help.
+"""
 
 import inspect
 from collections.abc import Callable
@@ -17,6 +20,7 @@ def taking(options: type[Options], command: Callable[[typer.Context, Options], N
         command(context, options(**values))
 
     hints = get_type_hints(options, include_extras=True)
+    own_first = sorted(fields(cast(Any, options)), key=lambda each: each.name not in options.__annotations__)
     context = inspect.Parameter("context", inspect.Parameter.POSITIONAL_OR_KEYWORD, annotation=typer.Context)
     parameters = [
         inspect.Parameter(
@@ -25,7 +29,7 @@ def taking(options: type[Options], command: Callable[[typer.Context, Options], N
             annotation=hints[each.name],
             default=inspect.Parameter.empty if each.default is MISSING else each.default,
         )
-        for each in fields(cast(Any, options))
+        for each in own_first
     ]
     cast(Any, entry).__signature__ = inspect.Signature([context, *parameters])
     entry.__annotations__ = {"context": typer.Context, **hints}

@@ -4,9 +4,10 @@ Typer hands every value that is not a flag to pydantic, whose import takes longe
 decided at once: texts, lists of them, choices, counts and paths. Whatever else is given, a mistake first of all, remains Typer's to judge.
 """
 
+from collections.abc import Callable, Mapping
 from difflib import get_close_matches
 from pathlib import Path
-from typing import Any, Final, Literal, get_args, get_origin
+from typing import Any, ClassVar, Final, Literal, get_args, get_origin
 
 from typer.core import TyperCommand, TyperGroup, TyperOption
 
@@ -36,13 +37,26 @@ class PlainCommand(TyperCommand):
 
 
 class PlainGroup(TyperGroup):
-    """A group of commands with such options of its own. Words that are no command are most likely a task."""
+    """A group of commands with such options of its own. Each is made when it is asked for; words that are no command are most likely a
+    task."""
+
+    makers: ClassVar[Mapping[str, Callable[[], Any]]] = {}
+
+    def list_commands(self, ctx: Any) -> list[str]:
+        """Their names, in the order of the help."""
+        return [*self.makers]
+
+    def get_command(self, ctx: Any, cmd_name: str) -> Any:
+        """The command of a name, None when there is none."""
+        if cmd_name in self.makers and cmd_name not in self.commands:
+            self.commands[cmd_name] = self.makers[cmd_name]()
+        return self.commands.get(cmd_name)
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
         """The command that `args` begin with; where there is none, the error says how a task is given."""
         word = args[0]
         if self.get_command(ctx, word) is None and not word.startswith("-"):
-            close = get_close_matches(word, self.commands)
+            close = get_close_matches(word, self.makers)
             meant = f" Did you mean {' or '.join(map(repr, close))}?" if close else ""
             ctx.fail(f'No such command {word!r}.{meant} A task is given with -p: {ctx.command_path} -p "…"')
         return super().resolve_command(ctx, args)

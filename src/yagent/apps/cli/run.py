@@ -1,4 +1,7 @@
-"""`yagent -p …`: one task. Without a prompt, and with nothing piped in, it says what there is."""
+"""`yagent -p …`: one task, in a new session or (`-r`, `-C`) in one that was recorded.
+
+Without a prompt, and with nothing piped in, a new session says what there is; a recorded one goes on where it stood.
+"""
 
 import asyncio
 import os
@@ -10,7 +13,7 @@ import typer
 from yagent._version import VERSION
 from yagent.apps.cli.current_directory import current_directory
 from yagent.apps.cli.one_shot import OneShot, run_one_shot
-from yagent.apps.cli.standard_input import PromptError, read_prompt
+from yagent.apps.cli.standard_input import PromptError, read_further_words, read_prompt
 from yagent.apps.cli.standard_output import StandardOutput
 from yagent.apps.cli.terminal_asks import open_terminal
 from yagent.config.values import duration_seconds
@@ -19,10 +22,12 @@ from yagent.protocol.stop import USAGE
 from yagent.records import dataclass
 from yagent.runtime.clock import SystemClock
 from yagent.session.build import open_session
-from yagent.session.request import RunFlags, SessionRequest
+from yagent.session.request import Resume, RunFlags, SessionRequest
 
 Texts = list[str]
 ALLOW_HELP = "Allow, for example 'shell(pytest *)'. Repeatable. With -y such a list is a ceiling: of its kind nothing else runs unasked."
+
+RESUME_HELP = "Go on with this session: with the task as new words in it, without one exactly where it stood."
 
 
 class UnusableOption(YagentError):
@@ -32,11 +37,9 @@ class UnusableOption(YagentError):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class RunOptions:
-    """The options of a run."""
+class WorkOptions:
+    """How a task is carried out, and what may be done for it."""
 
-    prompt: Annotated[Texts | None, typer.Option("-p", "--prompt", metavar="TEXT", help="The task; - reads it from standard input.")] = None
-    taskfile: Annotated[Path | None, typer.Option("-f", "--taskfile", metavar="FILE", help="Read the task from a file.")] = None
     model: Annotated[str | None, typer.Option("-m", "--model", metavar="NAME", help="The model to use.")] = None
     provider: Annotated[str | None, typer.Option(metavar="NAME", help="The provider to use.")] = None
     output: Annotated[Literal["text", "json", "stream-json"], typer.Option(help="What standard output carries.")] = "text"
@@ -52,6 +55,16 @@ class RunOptions:
     timeout: Annotated[str | None, typer.Option(metavar="TIME", help="What the task may take: 90s, 20m, 2h.")] = None
     disable_agents: Annotated[Texts | None, typer.Option("-d", "--disable-agents", metavar="NAMES", help="Agents not to use.")] = None
     config: Annotated[Path | None, typer.Option("-c", "--config", metavar="FILE", help="Use exactly this configuration file.")] = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunOptions(WorkOptions):
+    """The options of a run."""
+
+    prompt: Annotated[Texts | None, typer.Option("-p", "--prompt", metavar="TEXT", help="The task; - reads it from standard input.")] = None
+    taskfile: Annotated[Path | None, typer.Option("-f", "--taskfile", metavar="FILE", help="Read the task from a file.")] = None
+    resume: Annotated[str | None, typer.Option("-r", "--resume", metavar="ID", help=RESUME_HELP)] = None
+    newest: Annotated[bool, typer.Option("-C", "--continue", help="The same with the newest session of this directory.")] = False
     version: Annotated[bool, typer.Option("-V", "--version", help="Print the version.")] = False
 
 
@@ -64,17 +77,36 @@ def command(context: typer.Context, options: RunOptions) -> None:
         if options != RunOptions():
             raise PromptError(f"Options of a run do not go with the command {context.invoked_subcommand!r}. Leave one of them out.")
         return
-    if not options.prompt and options.taskfile is None and os.isatty(0):
-        raise PromptError('The full-screen interface is not part of this version yet. Give a task: yagent -p "…", or try: yagent demo')
     if len(options.prompt or ()) > 1:
         raise PromptError("There are several prompts. Give one -p; a longer task can come from a file (-f) or through a pipe.")
-    _check(options)
-    prompt = read_prompt(options.prompt[0] if options.prompt else None, options.taskfile)
-    terminal = open_terminal(os.environ)
-    raise SystemExit(asyncio.run(_run(prompt, options, terminal)))
+    check(options)
+    _check_file("-f", options.taskfile)
+    resume = _resume(options)
+    raise SystemExit(carry_out(_words(options, resume), options, resume))
 
 
-def _check(options: RunOptions) -> None:
+def _words(options: RunOptions, resume: Resume | None) -> str | None:
+    """What the user says; None when nothing is said, which only a session that goes on allows."""
+    option = options.prompt[0] if options.prompt else None
+    if resume is not None:
+        return read_further_words(option, options.taskfile)
+    if option is None and options.taskfile is None and os.isatty(0):
+        raise PromptError('The full-screen interface is not part of this version yet. Give a task: yagent -p "…", or try: yagent demo')
+    return read_prompt(option, options.taskfile)
+
+
+def _resume(options: RunOptions) -> Resume | None:
+    """The session to go on with, None for a new one."""
+    if options.resume is not None and options.newest:
+        raise UnusableOption("Give either -r ID, which names a session, or -C, which takes the newest one; not both.")
+    if options.resume is None:
+        return Resume() if options.newest else None
+    if not options.resume.strip():
+        raise UnusableOption("-r is empty. Name a session (yagent sessions list shows them), or take the newest one with -C.")
+    return Resume(options.resume.strip())
+
+
+def check(options: WorkOptions) -> None:
     """Refuse what would otherwise be passed over in silence, or taken for something else."""
     if options.model is not None and not options.model.strip():
         raise UnusableOption("-m is empty. Name a model, or leave it out: the provider's own model is used then.")
@@ -83,18 +115,27 @@ def _check(options: RunOptions) -> None:
     for name in options.pass_env or ():
         if not name or "=" in name or "\0" in name:
             raise UnusableOption(f"--pass-env {name!r} is no name of a variable. Set it where yagent is started, and give its name alone.")
-    for option, path in (("-c", options.config), ("-f", options.taskfile)):
-        if path is not None and not path.name:
-            raise UnusableOption(f"{option} names no file: it is empty or a directory. Name the file.")
+    _check_file("-c", options.config)
 
 
-async def _run(prompt: str, options: RunOptions, terminal: int | None) -> int:
+def _check_file(option: str, path: Path | None) -> None:
+    if path is not None and not path.name:
+        raise UnusableOption(f"{option} names no file: it is empty or a directory. Name the file.")
+
+
+def carry_out(prompt: str | None, options: WorkOptions, resume: Resume | None) -> int:
+    """Run a task to its end; the exit code of the process."""
+    return asyncio.run(_run(prompt, options, resume, open_terminal(os.environ)))
+
+
+async def _run(prompt: str | None, options: WorkOptions, resume: Resume | None, terminal: int | None) -> int:
     request = SessionRequest(
         workspace=current_directory(),
         environ=dict(os.environ),
         config_path=options.config,
         flags=_flags(options),
         can_ask=terminal is not None,
+        resume=resume,
     )
     clock = SystemClock()
     async with open_session(request, clock) as session:
@@ -102,7 +143,7 @@ async def _run(prompt: str, options: RunOptions, terminal: int | None) -> int:
         return await run_one_shot(session, run, clock)
 
 
-def _flags(options: RunOptions) -> RunFlags:
+def _flags(options: WorkOptions) -> RunFlags:
     names = ",".join(options.disable_agents or ()).split(",")
     return RunFlags(
         model=options.model,

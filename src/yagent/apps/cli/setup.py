@@ -2,9 +2,12 @@
 
 import os
 
+import typer
+
 from yagent.apps.cli.progress import write_to_standard_error
 from yagent.config.vendors import VENDORS
 from yagent.protocol.stop import USAGE
+from yagent.records import dataclass
 from yagent.runtime.paths import DataHome
 from yagent.session.build import user_home
 
@@ -23,7 +26,12 @@ TEXT = """The set-up wizard is not part of this version yet. Until then there ar
      model = "…" """
 
 
-def command() -> None:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SetupOptions:
+    """There are none yet."""
+
+
+def command(context: typer.Context, options: SetupOptions) -> None:
     """Say how to set up a provider; the wizard comes later."""
     keys = ", ".join(vendor.key_variables[0] for vendor in VENDORS if vendor.key_variables)
     file = DataHome.from_environment(os.environ, user_home(os.environ)).config_file

@@ -37,6 +37,15 @@ def read_prompt(option: str | None, taskfile: Path | None, descriptor: int = 0) 
     return _with_context(_not_blank(_encodable(option), "the prompt"), _context(descriptor))
 
 
+def read_further_words(option: str | None, taskfile: Path | None, descriptor: int = 0) -> str | None:
+    """What the user says in a session that goes on; None when nothing is said. A pipe or a file without an option is words only when
+    something comes from it in time. Blocking. Raises `PromptError`."""
+    if option is not None or taskfile is not None:
+        return read_prompt(option, taskfile, descriptor)
+    words = _context(descriptor)
+    return words if words.strip() else None
+
+
 def _encodable(prompt: str) -> str:
     """An argument as text. Bytes that are none arrive as lone surrogates, which no model could be sent."""
     return _decoded(prompt.encode("utf-8", "surrogateescape"), "the prompt")

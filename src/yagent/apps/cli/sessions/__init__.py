@@ -1,0 +1,1 @@
+"""`yagent sessions`: what was recorded, read, handed on, begun again and removed."""

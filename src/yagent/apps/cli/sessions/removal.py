@@ -1,0 +1,151 @@
+"""`yagent sessions rm`: remove records for good, after asking."""
+
+import os
+from collections.abc import Mapping, Sequence
+from datetime import datetime, timedelta
+from pathlib import Path
+from typing import Annotated, ClassVar
+
+import typer
+
+from yagent.apps.cli.current_directory import current_directory
+from yagent.apps.cli.progress import write_to_standard_error
+from yagent.apps.cli.sessions.finding import find, print_lines, records
+from yagent.apps.cli.terminal_asks import open_terminal
+from yagent.apps.cli.terminal_line import ask_line
+from yagent.config.values import duration_seconds
+from yagent.errors import YagentError
+from yagent.protocol.stop import FAILED, USAGE
+from yagent.protocol.visible import visible
+from yagent.records import dataclass
+from yagent.rollout.index import list_sessions
+from yagent.rollout.reader import session_files, session_of
+from yagent.rollout.removal import Removable, held, remove
+from yagent.runtime.clock import SystemClock
+from yagent.runtime.paths import DataHome, project_id
+
+ANY_NUMBER = 1_000_000
+
+
+class RemovalRefused(YagentError):
+    """Sessions stay: nobody agreed, or somebody needs them."""
+
+    exit_code: ClassVar[int] = USAGE
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RemoveOptions:
+    """Options of `sessions rm`."""
+
+    sessions: Annotated[list[str] | None, typer.Argument(metavar="[ID]...", help="Ids, or their first characters.")] = None
+    older_than: Annotated[
+        str | None, typer.Option("--older-than", metavar="TIME", help="Only what was last written to longer ago: 30d, 12h.")
+    ] = None
+    yes: Annotated[bool, typer.Option("--yes", help="Do not ask.")] = False
+    force: Annotated[bool, typer.Option("--force", help="Also what other sessions begin in; they cannot be read any more then.")] = False
+
+
+def command(context: typer.Context, options: RemoveOptions) -> None:
+    """Remove recorded sessions for good."""
+    if not options.sessions and options.older_than is None:
+        raise RemovalRefused("Name the sessions to remove, or give --older-than 30d. See: yagent sessions list")
+    with records() as home:
+        wanted = _wanted(home, options)
+        if not wanted:
+            write_to_standard_error("yagent: there is nothing to remove.")
+            return
+        with held(wanted) as found:
+            going = _allowed(found, options)
+            if not going:
+                return
+            _agreed(going, options)
+            _remove(going)
+        for place in {files[0].parent for files in wanted.values()}:
+            list_sessions(place, 1)  # what is listed is then up to date
+
+
+def _wanted(home: DataHome, options: RemoveOptions) -> Mapping[str, Sequence[Path]]:
+    """The files of each session that is meant."""
+    here = home.rollout_dir(project_id(str(current_directory())))
+    if options.sessions:
+        named = [find(home, prefix) for prefix in options.sessions]
+    else:
+        named = list(session_files(here, "").values()) if here.is_dir() else []
+    wanted = {session_of(files[0]): files for files in named}
+    if options.older_than is None:
+        return wanted
+    before = _before(options.older_than)
+    old = {
+        summary.session
+        for place in {files[0].parent for files in named}
+        for summary in list_sessions(place, ANY_NUMBER)
+        if _is_older(summary.updated, before)
+    }
+    return {session: files for session, files in wanted.items() if session in old}
+
+
+def _before(text: str) -> datetime:
+    try:
+        return SystemClock().wall() - timedelta(seconds=duration_seconds(text))
+    except (ValueError, OverflowError):
+        raise RemovalRefused(f"--older-than {text} is no duration. Write it like 30d or 12h.") from None
+
+
+def _is_older(timestamp: str, moment: datetime) -> bool:
+    """Whether a recorded moment lies before another; one that cannot be read does not."""
+    try:
+        return datetime.fromisoformat(timestamp) < moment
+    except (ValueError, TypeError):
+        return False
+
+
+def _allowed(found: Sequence[Removable], options: RemoveOptions) -> list[Removable]:
+    """Those that may go. One that was named and has to stay stops everything; one that was only old is told and left out."""
+    reasons = {each.session: reason for each in found if (reason := _why_not(each, force=options.force))}
+    if reasons and options.sessions:
+        raise RemovalRefused("\n".join([*reasons.values(), "Nothing was removed."]))
+    for reason in reasons.values():
+        write_to_standard_error(f"yagent: {reason}")
+    return [each for each in found if each.session not in reasons]
+
+
+def _why_not(each: Removable, *, force: bool) -> str:
+    if each.in_use:
+        return f"Session {each.session} is open in another process, so it stays. End that first."
+    if each.forks and not force:
+        return f"Other sessions begin in {each.session}, so it stays: {', '.join(each.forks)}. Remove them too, or use --force."
+    return ""
+
+
+def _agreed(going: Sequence[Removable], options: RemoveOptions) -> None:
+    """Raises `RemovalRefused` unless somebody agrees."""
+    if options.yes:
+        return
+    terminal = open_terminal(os.environ)
+    if terminal is None:
+        raise RemovalRefused("Nobody can be asked here whether to remove records. Give --yes if it is meant.")
+    try:
+        files, size = sum(len(each.files) for each in going), sum(each.size for each in going)
+        names = ", ".join(each.session for each in going)
+        answer = ask_line(terminal, f"Remove for good: {visible(names)} ({files} files, {_bytes(size)})? [y] yes  [n] no: ")
+    finally:
+        os.close(terminal)
+    if (answer or "").lower() not in ("y", "yes"):
+        raise RemovalRefused("Nothing was removed.")
+
+
+def _remove(going: Sequence[Removable]) -> None:
+    removed = remove(going)
+    for failure in removed.failures:
+        write_to_standard_error(f"yagent: not removed: {visible(failure)}")
+    print_lines(f"Removed: {visible(session)}" for session in removed.sessions)
+    write_to_standard_error(f"yagent: {removed.files} files removed, {_bytes(removed.size)}.")
+    if removed.failures:
+        raise SystemExit(FAILED)
+
+
+def _bytes(size: int) -> str:
+    for unit, factor in (("MB", 1_000_000), ("kB", 1000)):
+        if size >= factor:
+            return f"{size / factor:.1f} {unit}"
+    return f"{size} bytes"
