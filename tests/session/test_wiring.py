@@ -172,6 +172,22 @@ async def test_nothing_runs_side_by_side_without_concurrency(sessions: Sessions,
     assert model_server.peak_in_flight == 1
 
 
+@pytest.mark.parametrize("limit", [1, 3, 6])
+async def test_as_many_delegations_of_one_reply_run_side_by_side_as_are_configured(
+    sessions: Sessions, model_server: ModelServer, limit: int
+) -> None:
+    model_server.play(
+        {
+            "are the Director": delegating("delegate_repo", *(f"look {number}" for number in range(7))),
+            "are Repo": [Reply(calls=hand_over("x").calls, pace=1.0)],
+        }
+    )
+    sessions.configure(f"[agent]\nmax_parallel_delegations = {limit}\nmax_parallel_readonly_tools = 2\n")
+    async with sessions.open() as opened:
+        assert len((await opened.do("go")).delegations) == 7
+    assert model_server.peak_in_flight == limit
+
+
 async def test_the_step_limit_of_a_run_caps_the_delegations_too(sessions: Sessions, model_server: ModelServer) -> None:
     async def repo(agent: Agent) -> Reply:
         while "last step" not in await agent.call("read_file", text="so far", path="notes.txt"):

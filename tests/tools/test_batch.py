@@ -62,6 +62,35 @@ async def test_the_limit_bounds_what_runs_at_once(limit: int, peak: int) -> None
     assert probe.peak == peak
 
 
+@pytest.mark.parametrize(
+    ("limit", "apart", "peak", "peak_apart"), [(4, 2, 4, 2), (4, 6, 4, 6), (2, 50, 2, HIGHEST_LIMIT), (1, 2, 1, 2), (1, 1, 1, 1)]
+)
+async def test_calls_with_a_limit_of_their_own_do_not_count_among_the_others(limit: int, apart: int, peak: int, peak_apart: int) -> None:
+    probe, others, own = Probe(), Probe(), Probe()
+
+    async def execute(call: str) -> str:
+        return (await gather_both(probe, own if call.startswith("read apart") else others, call))[0]
+
+    calls = [f"read{' apart' if number % 2 else ''} {number}" for number in range(40)]
+    batch = Batch(
+        calls,
+        parallelizable=lambda call: True,
+        execute=execute,
+        cancelled_result=lambda call: f"cancelled {call}",
+        limit=limit,
+        apart=(lambda call: call.startswith("read apart"), apart),
+    )
+    assert await batch.run() == tuple(f"done {call}" for call in calls)
+    assert (others.peak, own.peak) == (peak, peak_apart)
+    assert probe.peak == (1 if limit == apart == 1 else peak + peak_apart)
+
+
+async def gather_both(first: Probe, second: Probe, call: str) -> list[str]:
+    """Let two probes see one call."""
+    outcomes = await together([("first", first.execute(call)), ("second", second.execute(call))])
+    return [outcome.result() for outcome in outcomes]
+
+
 async def cancelled_when_blocked(batch: Batch[str, str], blocked: asyncio.Event) -> bool:
     """Run the batch, cancel it once a call is blocked; whether the cancellation came out."""
 

@@ -99,7 +99,7 @@ class Runs:
         parts = LoopParts(
             seat.conversation,
             Turn(seat.conversation.dialogue, seat.identity, frame, settings.turn),
-            Act(seat.surface, invoker, scope, frame, parallel=settings.parallel_tools),
+            Act(seat.surface, invoker, scope, frame, parallel=settings.parallel_tools, delegations=settings.parallel_delegations),
         )
         last_words = LastWords(*(shop.prompts.text(f"reminders/{name}.md") for name in ("last_step", "time_is_up", "cost_limit")))
         return AgentLoop(role, frame, parts, hooks, max_steps=settings.max_steps[role.name], last_words=last_words)

@@ -23,7 +23,8 @@ class Batch(Generic[C, R]):
     """One batch. Each call gets exactly one result, however `run` ends.
 
     `execute` gives a call's result; `cancelled_result` gives the result of a call that was cancelled or never began. `limit` bounds how
-    many calls of a group run at once (at most 8).
+    many calls of a group run at once (at most 8). `apart` tells calls that have a limit of their own (delegations, B-40), and that limit;
+    they and the others do not wait for each other, unless both limits are 1, which is strictly serial.
     """
 
     def __init__(
@@ -34,12 +35,14 @@ class Batch(Generic[C, R]):
         execute: Callable[[C], Awaitable[R]],
         cancelled_result: Callable[[C], R],
         limit: int = DEFAULT_LIMIT,
+        apart: tuple[Callable[[C], bool], int] | None = None,
     ) -> None:
         self._calls = tuple(calls)
         self._parallelizable = parallelizable
         self._execute = execute
         self._cancelled_result = cancelled_result
-        self._limit = max(1, min(limit, HIGHEST_LIMIT))
+        self._limit = _bounded(limit)
+        self._apart = apart
         self._finished: dict[int, R] = {}
 
     @property
@@ -72,9 +75,22 @@ class Batch(Generic[C, R]):
             await self._run_one(positions[0])
             return
         slots = asyncio.Semaphore(self._limit)
-        outcomes = await together([(f"call {position}", self._run_in_slot(position, slots)) for position in positions])
+        apart = self._slots_apart(slots)
+        running = [
+            (f"call {position}", self._run_in_slot(position, apart if self._is_apart(position) else slots)) for position in positions
+        ]
+        outcomes = await together(running)
         for outcome in outcomes:
             outcome.result()
+
+    def _slots_apart(self, slots: asyncio.Semaphore) -> asyncio.Semaphore:
+        """The slots of the calls that have a limit of their own."""
+        limit = self._limit if self._apart is None else _bounded(self._apart[1])
+        return slots if self._apart is None or limit == self._limit == 1 else asyncio.Semaphore(limit)
+
+    def _is_apart(self, position: int) -> bool:
+        """Whether the call at this position has a limit of its own."""
+        return self._apart is not None and self._apart[0](self._calls[position])
 
     async def _run_in_slot(self, position: int, slots: asyncio.Semaphore) -> None:
         """Run one call of a group when there is room."""
@@ -90,3 +106,7 @@ class Batch(Generic[C, R]):
             if task is None or task.cancelling():
                 raise
             self._finished[position] = self._cancelled_result(self._calls[position])
+
+
+def _bounded(limit: int) -> int:
+    return max(1, min(limit, HIGHEST_LIMIT))

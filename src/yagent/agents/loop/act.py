@@ -21,14 +21,17 @@ EXIT_NOT_ALONE = Output(
 
 
 class Act:
-    """Carries out the calls of one run."""
+    """Carries out the calls of one run. `parallel` read-only calls run at once, and `delegations` (None: among those, as any call)."""
 
-    def __init__(self, surface: Surface, invoker: Invoker, scope: Scope, frame: Frame, *, parallel: int) -> None:
+    def __init__(
+        self, surface: Surface, invoker: Invoker, scope: Scope, frame: Frame, *, parallel: int, delegations: int | None = None
+    ) -> None:
         self._surface = surface
         self._invoker = invoker
         self._scope = scope
         self._frame = frame
         self._parallel = parallel
+        self._delegations = delegations
 
     def batch(self, calls: Sequence[ToolCall]) -> Batch[ToolCall, Output]:
         """The batch of one message's calls, not yet run. Its results are complete however its run ends."""
@@ -39,7 +42,12 @@ class Act:
             execute=partial(self._execute, alone=len(calls) == 1),
             cancelled_result=cancelled_output,
             limit=self._parallel,
+            apart=None if self._delegations is None else (self._delegates, self._delegations),
         )
+
+    def _delegates(self, call: ToolCall) -> bool:
+        spec = self._surface.find(call.name)
+        return spec is not None and spec.delegates_to != ""
 
     async def _execute(self, call: ToolCall, *, alone: bool) -> Output:
         if self._frame.gate.abandoned:  # while a delegation of the same batch stood still
