@@ -17,11 +17,20 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from tests.rollout.conversations import checkpoint
 from tests.support.virtual_time import VirtualClock, VirtualTimeLoop, settle
 from yagent.protocol.ids import AgentIdentity
 from yagent.rollout.reader import Account, read, session_files
 from yagent.rollout.records import EventMessage, SessionMeta
-from yagent.rollout.writer import FLUSH_RECORDS, FLUSH_SECONDS, NullRecorder, Numbers, RolloutError, RolloutWriter, SessionLog
+from yagent.rollout.writer import (
+    FLUSH_RECORDS,
+    FLUSH_SECONDS,
+    NullRecorder,
+    Numbers,
+    RolloutError,
+    RolloutWriter,
+    SessionLog,
+)
 from yagent.runtime.atomic import make_private_directory
 from yagent.runtime.supervise import Domain
 
@@ -365,5 +374,6 @@ async def test_a_recorder_that_keeps_nothing_writes_nothing(isolated_home: Path)
     recorder = NullRecorder()
     recorder.append(DONE)
     await recorder.barrier()
+    await recorder.finalize_checkpoint(checkpoint())
     await recorder.close()
     assert os.listdir(isolated_home) == []

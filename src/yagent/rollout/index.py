@@ -14,7 +14,7 @@ from typing import Any
 
 from yagent.protocol.stop import StopReason
 from yagent.records import dataclass
-from yagent.rollout.reader import NOT_OWN, Account, beginning, ending, is_delegation, session_of
+from yagent.rollout.reader import NOT_OWN, Account, beginning, ending, session_of
 from yagent.runtime.atomic import NotRegularFileError, is_locked, write_bytes
 from yagent.runtime.regular_file import open_regular
 
@@ -22,12 +22,12 @@ INDEX = "index.json"
 VERSION = 1
 LONGEST_PROMPT = 400  # characters that a list may show
 IN_USE = "open in another process"
-MAY_GO_ON = {
+MAY_GO_ON: Mapping[str, str] = {
     "": "its process ended without a last word",
     StopReason.PAUSED: "paused",
     StopReason.CANCELLED: "stopped by the user",
 }
-ENDED = {
+ENDED: Mapping[str, str] = {
     StopReason.IDLE_TIMEOUT: "ended: nothing happened for too long",
     StopReason.TOTAL_TIMEOUT: "ended: its time was over",
     StopReason.MAX_STEPS: "ended: it took as many steps as it may",
@@ -82,7 +82,7 @@ def resumable(stop_reason: str) -> tuple[bool, str]:
     """Whether a session that ended so may go on where it stands, and the reason in words. What is not known may not."""
     if stop_reason in MAY_GO_ON:
         return True, MAY_GO_ON[stop_reason]
-    return False, ENDED.get(StopReason(stop_reason), "") if stop_reason in set(StopReason) else f"ended: {stop_reason}"
+    return False, ENDED.get(stop_reason) or f"ended: {stop_reason}"
 
 
 def _judged(summary: SessionSummary) -> SessionSummary:
@@ -104,8 +104,7 @@ class _Index:
         read_anew = False
         with os.scandir(self._directory) as entries:
             for entry in entries:
-                path = Path(entry.path)
-                if not session_of(path) or is_delegation(path):
+                if entry.name.count("_") != 1 or not session_of(Path(entry.name)):  # a second is in the names of delegations
                     continue
                 row, is_new = self._row(entry, known.get(entry.name))
                 read_anew = read_anew or is_new

@@ -21,7 +21,8 @@ class Paired:
         self.superseded = 0
         self._account = account
         self._messages: list[Message] = []
-        self._calls: dict[str, ToolCall] = {}  # of the agent's newest message
+        self._calls: tuple[ToolCall, ...] = ()  # of the agent's newest message
+        self._ids: set[str] = set()
         self._results: dict[str, ToolResult] = {}
         self._place = -1  # where those results belong; -1 when that message made no calls
 
@@ -32,7 +33,8 @@ class Paired:
         self._messages.append(message)
         calls = message.calls if message.role == "assistant" else ()
         if calls:
-            self._calls = {call.id: call for call in calls}
+            self._calls = calls
+            self._ids = {call.id for call in calls}
             self._results = {}
             self._place = len(self._messages)
             self._messages.append(Message("tool", ()))
@@ -41,7 +43,7 @@ class Paired:
         """Take results for the agent's newest message; the last for a call wins. Tells whether any was."""
         taken = False
         for result in results:
-            if result.call_id not in self._calls:
+            if result.call_id not in self._ids:
                 self._account.note(
                     f"the result of a call {result.call_id} ({result.name}) dropped: the call is not on the record before it"
                 )
@@ -75,13 +77,13 @@ class Paired:
         if self._place >= 0:
             self._place += len(instead._messages) - end
         if self._place < len(instead._messages):
-            self._calls, self._results, self._place = {}, {}, -1
+            self._calls, self._ids, self._results, self._place = (), set(), {}, -1
 
     def end(self) -> tuple[tuple[ToolCall, ...], Mapping[str, ToolResult]]:
         """Nothing more comes. The newest message's calls without a result, and the results of its others when there are such calls: only
         when nothing was said after it, else they are answered as unknown."""
         if self._place == len(self._messages) - 1 and self._place >= 0:
-            open_calls = tuple(call for call in self._messages[-2].calls if call.id not in self._results)
+            open_calls = tuple(call for call in self._calls if call.id not in self._results)
             if open_calls:
                 self._messages.pop()
                 return open_calls, self._results
@@ -95,9 +97,10 @@ class Paired:
     def _fill(self) -> None:
         """Put the results in their place, in call order; an unknown outcome where there is none."""
         if self._place >= 0:
-            calls = self._messages[self._place - 1].calls
-            missing = [call for call in calls if call.id not in self._results]
+            missing = [call for call in self._calls if call.id not in self._results]
             for call in missing:
                 self._account.note(f"the result of call {call.id} ({call.name}) is not on the record: its outcome is unknown")
-            self._messages[self._place] = Message("tool", tuple(self._results.get(call.id) or unknown_outcome(call) for call in calls))
-        self._calls, self._results, self._place = {}, {}, -1
+            self._messages[self._place] = Message(
+                "tool", tuple([self._results.get(call.id) or unknown_outcome(call) for call in self._calls])
+            )
+        self._calls, self._ids, self._results, self._place = (), set(), {}, -1

@@ -128,7 +128,7 @@ class Entry:
 
 def is_progress(record: Record) -> bool:
     """Whether the agent goes on with this record: what a checkpoint or a terminal record before it said is past."""
-    return isinstance(record, ResponseItem | Compacted) or (isinstance(record, EventMessage) and reached_step(record) is not None)
+    return isinstance(record, (ResponseItem, Compacted)) or (isinstance(record, EventMessage) and reached_step(record) is not None)
 
 
 def reached_step(record: EventMessage) -> int | None:
@@ -184,9 +184,9 @@ def message_to_json(message: Message) -> dict[str, Any]:
 
 def message_from_json(data: Mapping[str, Any]) -> Message:
     """The message of `message_to_json`, equal to the original. Raises as `from_payload` does."""
-    if data["role"] not in get_args(Role):
+    if data["role"] not in _ROLES:
         raise ValueError(f"unknown role {data['role']!r}")
-    return Message(data["role"], tuple(_build(_PARTS[part["kind"]], part) for part in data["parts"]), data.get("origin", ""))
+    return Message(data["role"], tuple([_build(_PARTS[part["kind"]], part) for part in data["parts"]]), data.get("origin", ""))
 
 
 _WHOLE: tuple[type[SessionMeta | TurnContext | EventMessage | AgentCheckpoint], ...] = (
@@ -195,6 +195,7 @@ _WHOLE: tuple[type[SessionMeta | TurnContext | EventMessage | AgentCheckpoint], 
     SessionMeta,
     AgentCheckpoint,
 )
+_ROLES = get_args(Role)
 _PARTS: Mapping[str, type[Part]] = {"text": Text, "reasoning": Reasoning, "tool_call": ToolCall, "tool_result": ToolResult}
 
 
@@ -213,11 +214,14 @@ def _written(value: Any) -> dict[str, Any]:
 
 def _build(target: type[T], data: Mapping[str, Any]) -> T:
     accepted = _shapes()[target].accepted
-    known = {name: value for name, value in data.items() if name in accepted}
-    for name, value in known.items():
-        if not isinstance(value, accepted[name]):
+    is_known = True
+    for name, value in data.items():
+        kinds = accepted.get(name)
+        if kinds is None:
+            is_known = False
+        elif type(value) not in kinds and not isinstance(value, kinds):
             raise ValueError(f"{name} of {target.__name__} cannot be a {type(value).__name__}")
-    return target(**known)
+    return target(**(data if is_known else {name: value for name, value in data.items() if name in accepted}))
 
 
 @cache
@@ -240,7 +244,7 @@ def _classes(hint: Any) -> tuple[type, ...]:
         return tuple(each for part in get_args(hint) for each in _classes(part))
     if origin is Literal:
         return tuple({type(each) for each in get_args(hint)})
-    return (origin or hint,)
+    return (dict, Mapping) if origin is Mapping else (origin or hint,)  # a dict is told at once, other mappings by asking
 
 
 def _plain(value: Any) -> Any:

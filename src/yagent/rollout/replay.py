@@ -128,15 +128,14 @@ class _Run:
         self.position = max(self.position, entry.ordinal)
         if is_progress(record):
             self.checkpoint, self.stop_reason = None, ""
-        match record:
-            case ResponseItem():
-                self._message(record.message, entry.ordinal)
-            case EventMessage():
-                self._event(record)
-            case Compacted():
-                self.paired.compact(record.replaces, record.messages)
-            case _:
-                self._state(record)
+        if isinstance(record, ResponseItem):
+            self._message(record.message, entry.ordinal)
+        elif isinstance(record, EventMessage):
+            self._event(record)
+        elif isinstance(record, Compacted):
+            self.paired.compact(record.replaces, record.messages)
+        else:
+            self._state(record)
 
     def end(self) -> Replayed:
         open_calls, settled = self.paired.end()
@@ -199,7 +198,7 @@ class _Run:
     def _mark(self) -> None:
         """The step under way is complete."""
         if self.asked is not None:
-            tools = tuple(call.name for call in self.asked.calls)
+            tools = tuple([call.name for call in self.asked.calls])
             self.marks.append(StepMark(len(self.marks) + 1, self.reached, tools))
             self.asked = None
 
