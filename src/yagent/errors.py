@@ -55,6 +55,7 @@ YagentError
   SessionInUse
   ForkedFromNothing
   TaskRefused
+  ResumeRefused
   RequestError
   NoDirectoryError
   NoSuchSession

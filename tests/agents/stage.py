@@ -10,9 +10,9 @@ from pathlib import Path
 from typing import TypeVar
 
 from tests.tools.scopes import PROMPTS, Person
-from yagent.agents.delegation.handover import References, task_message
+from yagent.agents.delegation.handover import task_message
 from yagent.agents.delegation.slots import Slots
-from yagent.agents.delegation.spawn import Delegations, PreparedRun
+from yagent.agents.delegation.spawn import Commission, Delegations, PreparedRun
 from yagent.agents.loop.act import Act
 from yagent.agents.loop.carry_out import carry_out
 from yagent.agents.loop.conversation import Conversation
@@ -21,6 +21,7 @@ from yagent.agents.loop.hooks import LoopHooks, nudging
 from yagent.agents.loop.loop import AgentLoop, LastWords, LoopParts
 from yagent.agents.loop.recorder import Recorder
 from yagent.agents.loop.result import RunResult
+from yagent.agents.loop.resumption import Resumption
 from yagent.agents.loop.role import Role
 from yagent.agents.loop.task import TaskAccount, TaskLimits
 from yagent.agents.loop.turn import Turn, TurnSettings
@@ -29,7 +30,9 @@ from yagent.llm.engine import Engine, Head
 from yagent.protocol.events import Event, Payload
 from yagent.protocol.ids import AgentIdentity
 from yagent.protocol.messages import Message, user_message
-from yagent.rollout.records import EventMessage, Record, ResponseItem
+from yagent.rollout.pairing import Paired
+from yagent.rollout.reader import Account
+from yagent.rollout.records import AgentCheckpoint, EventMessage, Record, ResponseItem
 from yagent.rollout.writer import RolloutError
 from yagent.runtime.activity import Activity
 from yagent.runtime.bus import Bus, Publisher
@@ -79,6 +82,10 @@ class ProbeRecorder:
         await self.clock.sleep(self.seconds)
         self.durable = max(self.durable, count)
 
+    async def finalize_checkpoint(self, checkpoint: AgentCheckpoint) -> None:
+        self.records.append(checkpoint)
+        await self.barrier()
+
     async def close(self) -> None:
         await self.barrier()
         self.closed = True
@@ -86,17 +93,29 @@ class ProbeRecorder:
     @property
     def messages(self) -> list[Message]:
         """The conversation as recorded."""
-        return [record.message for record in self.records if isinstance(record, ResponseItem)]
+        return _read_back(self.records)
 
     @property
     def safe_messages(self) -> list[Message]:
         """The conversation as a crash now would leave it."""
-        return [record.message for record in self.records[: self.durable] if isinstance(record, ResponseItem)]
+        return _read_back(self.records[: self.durable])
 
     @property
     def terminals(self) -> list[EventMessage]:
         """The terminal records."""
         return [record for record in self.records if isinstance(record, EventMessage) and record.is_terminal]
+
+
+def _read_back(records: Sequence[Record]) -> list[Message]:
+    """The messages of a record by the reader's rules: results of one reply belong together."""
+    paired = Paired(Account())
+    for record in records:
+        if isinstance(record, ResponseItem) and record.message.role == "tool":
+            paired.results(record.message.results)
+        elif isinstance(record, ResponseItem):
+            paired.append(record.message)
+    paired.end()
+    return list(paired.messages())
 
 
 @dataclass
@@ -153,12 +172,13 @@ class Stage:
         found = self.rules.roles[role]
         return self._run(found, AgentIdentity(role), hooks or self._nudging(found), self.permissions)
 
-    async def prepare(self, role: Role, identity: AgentIdentity, task: str, references: References, parent: Scope) -> PreparedRun:
+    async def prepare(self, commission: Commission, parent: Scope, resumption: Resumption | None = None) -> PreparedRun:
         """See `Prepare`."""
+        role, identity = commission.role, commission.identity
         above = self.activities[parent.agent.delegation_id]
         self.activities[identity.delegation_id] = above.below(idle=self.rules.idle, total=self.rules.total)
         loop, frame = self._run(role, identity, self._nudging(role), parent.permissions.narrowed())
-        return PreparedRun(loop, frame, (user_message(task_message(task, references, "")),))
+        return PreparedRun(loop, frame, (user_message(task_message(commission.task, commission.references, "")),), resumption=resumption)
 
     def published(self, kind: type[P]) -> list[P]:
         """The published payloads of one kind."""

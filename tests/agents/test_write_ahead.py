@@ -19,7 +19,8 @@ from yagent.llm.scripted import Script, ScriptedReply, ScriptedRequest
 from yagent.protocol.messages import user_message
 from yagent.protocol.stop import StopReason
 from yagent.rollout.reader import read
-from yagent.rollout.records import EventMessage, Record, ResponseItem
+from yagent.rollout.records import EventMessage, Record
+from yagent.rollout.replay import Segment, replay
 from yagent.rollout.writer import Numbers, RolloutError, RolloutWriter, SessionLog
 from yagent.runtime.atomic import make_private_directory
 from yagent.runtime.clock import Clock
@@ -253,6 +254,6 @@ async def test_the_real_record_of_a_cancelled_run_is_whole(workspace: Path, tmp_
         assert (await running.outcome()).cancelled
     (path,) = (tmp_path / "rollout").iterdir()
     records = [entry.record for entry in read(path)]
-    assert_paired([record.message for record in records if isinstance(record, ResponseItem)])
+    assert_paired(replay([Segment(path)]).messages)
     assert isinstance(records[-1], EventMessage)
     assert records[-1].data["stop_reason"] == "cancelled"

@@ -13,13 +13,13 @@ from typing import Any, TypeAlias
 from tests.support.virtual_time import VirtualClock
 from yagent.protocol.asks import Answer
 from yagent.protocol.events import Event, UserHelpNeeded
-from yagent.protocol.ops import AnswerAsk, StartTask
+from yagent.protocol.ops import AnswerAsk, ResumeTask, StartTask
 from yagent.protocol.result import TaskResult
 from yagent.runtime.clock import Clock
 from yagent.runtime.supervise import Domain
 from yagent.session.build import open_session
 from yagent.session.engines import EngineSource
-from yagent.session.request import RunFlags, SessionRequest
+from yagent.session.request import Resume, RunFlags, SessionRequest
 from yagent.session.session import Session
 
 Person: TypeAlias = Callable[[UserHelpNeeded], Answer | Awaitable[Answer]]
@@ -35,6 +35,12 @@ class Opened:
     async def do(self, prompt: str) -> TaskResult:
         """Run a task."""
         result = await self.session.submit(StartTask(prompt))
+        assert result is not None
+        return result
+
+    async def go_on(self) -> TaskResult:
+        """Go on where the record of a resumed session ends."""
+        result = await self.session.submit(ResumeTask())
         assert result is not None
         return result
 
@@ -72,11 +78,12 @@ class Sessions:
         environ: Mapping[str, str] | None = None,
         clock: Clock | None = None,
         source: EngineSource | None = None,
+        resume: Resume | None = None,
         **flags: Any,
     ) -> AsyncIterator[Opened]:
         """A session; a `person` answers its asks."""
         seen = self.environment(api_format) if environ is None else environ
-        request = SessionRequest(workspace=self.workspace, environ=seen, flags=RunFlags(**flags), can_ask=person is not None)
+        request = SessionRequest(workspace=self.workspace, environ=seen, flags=RunFlags(**flags), can_ask=person is not None, resume=resume)
         async with open_session(request, clock or VirtualClock(), source=source) as session, Domain("test") as domain:
             opened = Opened(session)
             events = session.events()

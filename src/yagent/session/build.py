@@ -14,7 +14,6 @@ from pathlib import Path
 from typing import ClassVar
 
 from yagent._version import VERSION
-from yagent.agents.loop.recorder import Recorder
 from yagent.agents.roles.roster import ROSTER
 from yagent.config.load import load
 from yagent.config.providers import ProviderOptions, Resolution, resolve
@@ -22,11 +21,9 @@ from yagent.config.schema import Config
 from yagent.errors import YagentError
 from yagent.prompts.text import Prompts
 from yagent.protocol.events import Event, ModelInfo, Payload, SessionStarted, WarningIssued
-from yagent.protocol.ids import AgentIdentity, SessionId
 from yagent.protocol.stop import USAGE
 from yagent.records import dataclass
-from yagent.rollout.reader import list_sessions
-from yagent.rollout.writer import NullRecorder, Numbers, SessionLog
+from yagent.rollout.index import list_sessions
 from yagent.runtime.atomic import make_private_directory
 from yagent.runtime.bus import Bus
 from yagent.runtime.clock import Clock
@@ -36,8 +33,10 @@ from yagent.runtime.supervise import Domain, in_thread
 from yagent.session.asks import AskDesk
 from yagent.session.controls import Controls
 from yagent.session.engines import Engines, EngineSource
+from yagent.session.keeping import Keeper, Reopening
 from yagent.session.project import Surroundings
 from yagent.session.request import SessionRequest
+from yagent.session.resume import Standing
 from yagent.session.session import Session
 from yagent.session.settings import (
     Places,
@@ -172,15 +171,21 @@ class _Parts:
         """The session, and what closes its records."""
         request, clock = self.request, self.clock
         config = self.config
-        session_id = secrets.token_hex(4)
         bus: Bus[Event] = Bus()
         task = CurrentTask()
         grants = Grants(request.workspace, self.home.settings_file, clock=clock)
         rollouts = self.home.rollout_dir(request.kept_as or project_id(str(request.workspace)))
         unwritable = None if self.home.problem else await in_thread(_unwritable, rollouts)
-        warnings = [str(notice) for notice in (*notices, unwritable, await grants.load()) if notice]
-        permissions = Permissions(judging, grants)
+        git = Git(clock, request.environ)
+        standing = partial(_standing, git, request.workspace)
         settings = run_settings(config, request)
+        keeper = Keeper(None if unwritable or self.home.problem else rollouts, clock, self.domain)
+        how = Reopening(request.workspace, ROSTER, settings.resume, standing)
+        past = None if request.resume is None else await keeper.reopen(request.resume, how)
+        session_id = secrets.token_hex(4) if past is None else past.session
+        told = () if past is None else past.notices
+        warnings = [str(notice) for notice in (*notices, unwritable, await grants.load(), *told) if notice]
+        permissions = Permissions(judging, grants)
         shop = Workshop(
             session=session_id,
             workspace=request.workspace,
@@ -192,28 +197,22 @@ class _Parts:
             registry=_registry(config, prompts, Searcher(clock, request.environ)),
             engine=self.engines.engine,
             prepare_engines=self.engines.prepare,
-            open_record=self._recorder(None if unwritable else rollouts, session_id),
+            open_record=keeper.open_record(session_id),
             asks=AskDesk(request.can_ask),
             grants=grants,
             write_lock=asyncio.Lock(),
             roster=ROSTER,
             report_crash=self.report_crash,
             settings=settings,
+            standing=standing,
+            taking_up=None if past is None else past.taking_up,
         )
         approvals = approvals_line(permissions.mode, can_ask=request.can_ask)
-        surroundings = Surroundings(
-            request.workspace, Git(clock, request.environ), clock, approvals=approvals, may_read=partial(_may_read, permissions)
-        )
+        surroundings = Surroundings(request.workspace, git, clock, approvals=approvals, may_read=partial(_may_read, permissions))
         owned = TaskOwned(permissions, surroundings, self.work, task, Controls(shop.publisher, task))
-        tasks = TaskRunner(shop, owned, task_settings(config, request.flags), start_warnings=warnings)
+        tasks = TaskRunner(shop, owned, task_settings(config, request.flags), start_warnings=warnings, past=past)
         attach_logs(bus, self.domain)
         return Session(shop, tasks, bus, partial(list_sessions, rollouts), opening=self._opening(shop, warnings)), tasks.close
-
-    def _recorder(self, directory: Path | None, session: SessionId) -> Callable[[AgentIdentity], Recorder]:
-        if self.home.problem is not None or directory is None:
-            return lambda agent: NullRecorder()
-        started = f"{self.clock.wall():%Y%m%d-%H%M%S}"
-        return SessionLog(directory, session, started, Numbers(), self.clock, self.domain, make_private_directory).open
 
     def _opening(self, shop: Workshop, warnings: Sequence[str]) -> list[Payload]:
         """What a front end is told first: the session, its models, and what the start had to warn of."""
@@ -235,6 +234,16 @@ def _unwritable(rollouts: Path) -> str | None:
     except OSError as failure:
         return f"{rollouts} cannot be made ({failure.strerror}); this run works without persistence. Set YAGENT_HOME to another directory."
     return None
+
+
+async def _standing(git: Git, workspace: Path) -> Standing:
+    """Where the workspace stands, in one call of git."""
+    answer = await git.ask(workspace, "status", "--porcelain=v2", "--branch", "--untracked-files=normal")
+    if answer is None or answer.code != 0:
+        return Standing()
+    lines = answer.output.decode("utf-8", "replace").splitlines()
+    head = next((line.removeprefix("# branch.oid ") for line in lines if line.startswith("# branch.oid ")), "")
+    return Standing("" if head == "(initial)" else head, any(not line.startswith("#") for line in lines))
 
 
 def _may_read(permissions: Permissions, path: str) -> bool:

@@ -26,7 +26,7 @@ class RunFlags:
 
 @dataclass(frozen=True, slots=True)
 class Resume:
-    """Which recorded session to go on with: its id or the first characters of it, "" for the newest of this directory that is not in use."""
+    """Which recorded session to go on with: its id or the beginning of it, "" for the newest of this directory that is not in use."""
 
     session: str = ""
 

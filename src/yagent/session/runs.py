@@ -1,29 +1,35 @@
 """Makes runs: a fresh loop for each, with everything a role needs and nothing it must not have."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from dataclasses import field
 from functools import partial
 from hashlib import sha256
+from typing import Any
 
 from yagent._version import VERSION
-from yagent.agents.delegation.handover import References, task_message
+from yagent.agents.delegation.handover import task_message
 from yagent.agents.delegation.slots import Slots
-from yagent.agents.delegation.spawn import Delegations, PreparedRun, unknown_changes
+from yagent.agents.delegation.spawn import Commission, Delegations, PreparedRun, Stopped, unknown_changes
 from yagent.agents.loop.act import Act
 from yagent.agents.loop.conversation import Conversation
 from yagent.agents.loop.frame import Frame
 from yagent.agents.loop.hooks import LoopHooks, Reply, nudging
 from yagent.agents.loop.loop import AgentLoop, LastWords, LoopParts
 from yagent.agents.loop.recorder import Recorder
+from yagent.agents.loop.result import RunResult
+from yagent.agents.loop.resumption import Resumption
 from yagent.agents.loop.role import Role
 from yagent.agents.loop.turn import Turn
 from yagent.llm.engine import Engine, Head
 from yagent.protocol.ids import AgentIdentity
 from yagent.protocol.messages import ModelIdentity, user_message
 from yagent.records import dataclass
-from yagent.rollout.records import SessionMeta, TurnContext
+from yagent.rollout.records import AgentCheckpoint, EventMessage, SessionMeta, TurnContext
 from yagent.runtime.activity import Activity
 from yagent.session.consult import Consultation
 from yagent.session.controls import Control
+from yagent.session.resume import Standing
+from yagent.session.taking_up import TakenUp
 from yagent.session.workshop import TaskParts, Workshop
 from yagent.tools.invoke import Invoker
 from yagent.tools.profiles import PROFILES
@@ -37,12 +43,15 @@ from yagent.workspace.permissions import Permissions
 @dataclass(frozen=True, slots=True)
 class Seat:
     """The lasting part of an agent: its model, its tools and its conversation. A delegation has one for itself; the Director keeps his
-    from task to task."""
+    from task to task. `stopped` are the delegations it had under way when it was stopped, by the id of their call."""
 
+    role: Role
+    agent: AgentIdentity
     surface: Surface
-    identity: ModelIdentity
+    model: ModelIdentity
     recorder: Recorder
     conversation: Conversation
+    stopped: Mapping[str, Stopped] = field(default_factory=dict)
 
 
 class Runs:
@@ -53,35 +62,62 @@ class Runs:
         self._task = task
         self._activities: dict[str, Activity] = {"": task.activity}
 
-    async def prepare(self, role: Role, identity: AgentIdentity, task: str, references: References, parent: Scope) -> PreparedRun:
+    async def prepare(self, commission: Commission, parent: Scope, resumption: Resumption | None = None) -> PreparedRun:
         """A run of a role for another agent. Its rights are its parent's or narrower; its timers lie within its parent's."""
         shop, settings = self._shop, self._shop.settings
+        role, identity = commission.role, commission.identity
         above = self._activities[parent.agent.delegation_id]
         activity = above.below(idle=settings.idle_timeout, total=settings.total_timeout)
         self._activities[identity.delegation_id] = activity
-        seat = seat_for(shop, role, identity, task, parent_delegation=parent.agent.delegation_id)
+        taken = None if resumption is None or shop.taking_up is None else shop.taking_up.of(identity.delegation_id)
+        seat = seat_for(shop, commission, parent_delegation=parent.agent.delegation_id, taken=taken)
         control = self._task.controls.delegation(identity, parent.agent.delegation_id)
         hooks = control.hooks(nudging(role.nudges, shop.prompts.text(f"reminders/{role.nudge}.md")))
-        frame = self._frame(control, seat, activity)
-        loop = self._loop(role, control, seat, frame, hooks, parent.permissions.narrowed())
+        frame = self._frame(seat, control, activity)
+        loop = self._loop(seat, control, frame, hooks, parent.permissions.narrowed())
         control.steps = lambda: loop.steps
-        context = await self._task.context() if role.wants_context else ""
-        changes = unknown_changes if PROFILES[role.name].is_read_only else await self._task.watch_files()
         under_way = partial(self._task.controls.under_way, control, self._task.jobs)
-        return PreparedRun(loop, frame, (user_message(task_message(task, references, context)),), changes, under_way)
+        changes = unknown_changes if PROFILES[role.name].is_read_only else await self._task.watch_files()
+        if resumption is not None:
+            return PreparedRun(loop, frame, (), changes, resumption, under_way=under_way)
+        context = await self._task.context() if role.wants_context else ""
+        opening = (user_message(task_message(commission.task, commission.references, context)),)
+        return PreparedRun(loop, frame, opening, changes, under_way=under_way)
 
-    def director(self, role: Role, seat: Seat, control: Control, policy: Callable[[Reply], str | None]) -> tuple[AgentLoop, Frame]:
+    def director(self, seat: Seat, control: Control, policy: Callable[[Reply], str | None]) -> tuple[AgentLoop, Frame]:
         """The Director's run of this task, in his lasting conversation."""
-        frame = self._frame(control, seat, self._task.activity)
-        return self._loop(role, control, seat, frame, control.hooks(policy), self._task.permissions), frame
+        frame = self._frame(seat, control, self._task.activity)
+        return self._loop(seat, control, frame, control.hooks(policy), self._task.permissions), frame
 
-    def _frame(self, control: Control, seat: Seat, activity: Activity) -> Frame:
-        return Frame(seat.recorder, activity, control.publisher, self._shop.clock, control.gate, self._task.account)
+    def _frame(self, seat: Seat, control: Control, activity: Activity) -> Frame:
+        checkpoint = partial(self._checkpoint, seat)
+        clock, account = self._shop.clock, self._task.account
+        return Frame(seat.recorder, activity, control.publisher, clock, control.gate, account, checkpoint=checkpoint)
 
-    def _loop(self, role: Role, control: Control, seat: Seat, frame: Frame, hooks: LoopHooks, permissions: Permissions) -> AgentLoop:
-        shop, settings = self._shop, self._shop.settings
+    async def _checkpoint(self, seat: Seat, result: RunResult) -> AgentCheckpoint | None:
+        """Where a run ends, for one that goes on from there; the recorder adds what depends on the record."""
+        shop = self._shop
+        if not shop.settings.resume.enable:
+            return None
+        standing = await shop.standing() if shop.settings.resume.checkpoint_workspace else Standing()
+        return AgentCheckpoint(
+            step=result.steps,
+            digest="",
+            messages=0,
+            provider=seat.model.provider,
+            model=seat.model.model,
+            tier="",
+            stop_reason=result.stop_reason.value,
+            agent=seat.agent.role,
+            delegation_id=seat.agent.delegation_id,
+            head=standing.head,
+            dirty=standing.dirty,
+        )
+
+    def _loop(self, seat: Seat, control: Control, frame: Frame, hooks: LoopHooks, permissions: Permissions) -> AgentLoop:
+        shop, settings, role = self._shop, self._shop.settings, seat.role
         scope = Scope(
-            agent=control.identity,
+            agent=seat.agent,
             workspace=shop.workspace,
             permissions=permissions,
             grants=shop.grants,
@@ -89,7 +125,7 @@ class Runs:
             shell=shop.shell,
             jobs=self._task.jobs,
             ask=shop.asks.asker(frame.publisher, frame.activity),
-            delegate=Delegations(self.prepare, shop.roster, Slots(settings.parallel_delegations), frame),
+            delegate=Delegations(self.prepare, shop.roster, Slots(settings.parallel_delegations), frame, seat.stopped),
             consult=Consultation(lambda slot: shop.engine(role.name, slot), frame),
             remaining=frame.activity.remaining_total,
             queueing=frame.activity.frozen,
@@ -98,38 +134,59 @@ class Runs:
         invoker = Invoker(seat.surface, write_lock=shop.write_lock, clock=shop.clock, denied=frame.denied)
         parts = LoopParts(
             seat.conversation,
-            Turn(seat.conversation.dialogue, seat.identity, frame, settings.turn),
+            Turn(seat.conversation.dialogue, seat.model, frame, settings.turn),
             Act(seat.surface, invoker, scope, frame, parallel=settings.parallel_tools, delegations=settings.parallel_delegations),
         )
         last_words = LastWords(*(shop.prompts.text(f"reminders/{name}.md") for name in ("last_step", "time_is_up", "cost_limit")))
         return AgentLoop(role, frame, parts, hooks, max_steps=settings.max_steps[role.name], last_words=last_words)
 
 
-def seat_for(shop: Workshop, role: Role, identity: AgentIdentity, task: str, *, parent_delegation: str = "") -> Seat:
-    """A model, tools and an empty conversation for an agent, with the record's first entries written."""
-    settings = shop.settings
+def seat_for(
+    shop: Workshop,
+    commission: Commission,
+    *,
+    parent_delegation: str = "",
+    taken: TakenUp | None = None,
+    git: Mapping[str, Any] | None = None,
+) -> Seat:
+    """A model, tools and a conversation for an agent: a new one, or the one that was stopped; the record's first entries are written."""
+    role, identity, settings = commission.role, commission.identity, shop.settings
     surface = select(shop.registry, PROFILES[role.name], disabled_roles=settings.disabled_agents, can_ask=settings.offers_asks)
     variables = {"language": settings.language} if shop.prompts.variables(f"{role.name}.prompt.md") else {}
     system = shop.prompts.text(f"{role.name}.prompt.md", **variables)
     engine = shop.engine(role.name, None)
-    recorder = shop.open_record(identity)
-    recorder.append(
-        SessionMeta(
-            session=shop.session,
-            agent=identity.role,
-            project_dir=str(shop.workspace),
-            program_version=VERSION,
-            delegation_id=identity.delegation_id,
-            parent_session_id=shop.session if identity.delegation_id else "",
-            parent_delegation_id=parent_delegation,
-            board_id=shop.session,
-            task=task,
+    context = _turn_context(shop, engine, surface, system)
+    recorder = shop.open_record(identity, () if taken is None else taken.segments)
+    if taken is None or identity.delegation_id:
+        recorder.append(
+            SessionMeta(
+                session=shop.session,
+                agent=identity.role,
+                project_dir=str(shop.workspace),
+                program_version=VERSION,
+                delegation_id=identity.delegation_id,
+                parent_session_id=shop.session if identity.delegation_id else "",
+                parent_delegation_id=parent_delegation,
+                board_id=shop.session,
+                task=commission.task,
+                git=git or {},
+                call_id=commission.call_id,
+                name=commission.name,
+                continues=taken is not None,
+                start_step=0 if taken is None else taken.resumption.step,
+            )
         )
-    )
-    recorder.append(_turn_context(shop, engine, surface, system))
+    else:
+        recorder.append(EventMessage("session_resumed", {"program_version": VERSION, "step": taken.resumption.step}))
+    if taken is None or identity.delegation_id or taken.context != context:
+        recorder.append(context)
     conversation_id = f"{shop.session}{'-' + identity.delegation_id if identity.delegation_id else ''}"
     head = Head(conversation_id, system, surface.declarations(), long_lived=not role.is_delegated)
-    return Seat(surface, engine.identity, recorder, Conversation(engine.open(head), recorder))
+    conversation = Conversation(engine.open(head), recorder)
+    if taken is not None:
+        conversation.restore(taken.resumption.messages, taken.resumption.settled)
+        surface.restore(taken.resumption.messages)
+    return Seat(role, identity, surface, engine.identity, recorder, conversation, {} if taken is None else taken.stopped)
 
 
 def _turn_context(shop: Workshop, engine: Engine, surface: Surface, system: str) -> TurnContext:

@@ -7,9 +7,9 @@ from typing import Any
 
 from yagent.protocol.client import ListSessions, Question, Snapshot
 from yagent.protocol.events import Event, Payload
-from yagent.protocol.ops import AnswerAsk, ContinueTask, Op, PauseTask, QueueTask, Shutdown, StartTask, SteerTask, StopTask
+from yagent.protocol.ops import AnswerAsk, ContinueTask, Op, PauseTask, QueueTask, ResumeTask, Shutdown, StartTask, SteerTask, StopTask
 from yagent.protocol.result import TaskResult
-from yagent.rollout.reader import SessionSummary
+from yagent.rollout.index import SessionSummary
 from yagent.runtime.bus import Bus
 from yagent.session.queue import TaskQueue
 from yagent.session.tasks import TaskRunner
@@ -43,6 +43,8 @@ class Session:
         match op:
             case StartTask():
                 return await self._queue.start(partial(self._work, partial(self._tasks.run, op.prompt)))
+            case ResumeTask():
+                return await self._queue.start(partial(self._work, self._tasks.go_on))
             case QueueTask():
                 return await self._queue.queue(op.prompt, partial(self._work, partial(self._tasks.run, op.prompt)))
             case PauseTask():

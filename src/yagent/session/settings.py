@@ -62,6 +62,7 @@ def run_settings(config: Config, request: SessionRequest) -> RunSettings:
         disabled_agents=flags.disabled_agents,
         offers_asks=request.can_ask and mode(config, flags) is not Mode.FULL_YOLO,
         turn=TurnSettings(step_retries=config.llm.step_retries),
+        resume=resume_settings(config),
     )
 
 

@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import Sequence
 from dataclasses import replace
 
+from yagent.agents.delegation.spawn import Commission
 from yagent.agents.director.context import first_message_context, is_first_turn
 from yagent.agents.director.hooks import DelegationReminder, ReminderPolicy
 from yagent.agents.loop.carry_out import carry_out, seal
@@ -31,8 +32,11 @@ from yagent.records import dataclass
 from yagent.runtime.activity import Activity
 from yagent.runtime.supervise import Handle, Outcome
 from yagent.session.controls import Controls
+from yagent.session.past import Past
 from yagent.session.project import Found, Surroundings
+from yagent.session.resume import ResumeRefused
 from yagent.session.runs import Runs, Seat, seat_for
+from yagent.session.taking_up import TakenUp, answers
 from yagent.session.task_work import TaskWork
 from yagent.session.voice import CurrentTask
 from yagent.session.workshop import TaskParts, Workshop
@@ -65,8 +69,11 @@ class TaskOwned:
 class TaskRunner:
     """Owns the Director's seat and the task that is running."""
 
-    def __init__(self, shop: Workshop, owned: TaskOwned, settings: TaskSettings, *, start_warnings: Sequence[str] = ()) -> None:
+    def __init__(
+        self, shop: Workshop, owned: TaskOwned, settings: TaskSettings, *, start_warnings: Sequence[str] = (), past: Past | None = None
+    ) -> None:
         self._shop = shop
+        self._past = past  # of a session that is resumed, until its first task has begun
         self._owned = owned
         self._start_warnings = start_warnings
         self._settings = settings
@@ -85,8 +92,18 @@ class TaskRunner:
         """The permission mode in force."""
         return self._owned.permissions.mode
 
+    async def go_on(self) -> TaskResult:
+        """Carry the task that was stopped to its end. Raises `ResumeRefused` when there is none that may go on as it stood."""
+        if self._past is None:
+            raise ResumeRefused("Nothing that was stopped is left to go on with. Give a new task.")
+        self._past.check_goes_on()
+        return await self._to_its_end(self._past.prompt, goes_on=self._past.has_begun)
+
     async def run(self, prompt: str) -> TaskResult:
         """Carry out a task to its end, whatever that is."""
+        return await self._to_its_end(prompt)
+
+    async def _to_its_end(self, prompt: str, *, goes_on: bool = False) -> TaskResult:
         self._count += 1
         publisher = self._shop.publisher
         account = TaskAccount(
@@ -101,7 +118,7 @@ class TaskRunner:
         looking = self._shop.domain.go("look at the workspace", self._owned.surroundings.look(place))
         before = self._before = await self._state_before(place, looking)
         async with BackgroundJobs(self._shop.shell, changed=self._job_changed) as jobs:
-            handle = self._shop.domain.go("director", self._carried_out(prompt, account, jobs, looking))
+            handle = self._shop.domain.go("director", self._carried_out(None if goes_on else prompt, account, jobs, looking))
             self.controls.director.ends_by(handle.cancel)
             outcome = await handle.outcome()
             result = await self._sealed(outcome, account)
@@ -134,24 +151,34 @@ class TaskRunner:
         if self._seat is not None:
             await self._seat.recorder.close()
 
-    async def _carried_out(self, prompt: str, account: TaskAccount, jobs: BackgroundJobs, looking: Handle[Found]) -> RunResult:
-        """The Director's run."""
-        control = self.controls.director
+    async def _carried_out(self, words: str | None, account: TaskAccount, jobs: BackgroundJobs, looking: Handle[Found]) -> RunResult:
+        """The Director's run; without words he goes on where he stood."""
+        control, owned = self.controls.director, self._owned
         try:
-            seat = self._seat = self._seat or seat_for(self._shop, DIRECTOR, AgentIdentity(DIRECTOR.name), prompt)
-            first_turn = is_first_turn(seat.conversation.messages)
             await self._shop.prepare_engines()  # while git answers
-            context = self._context(await looking)
+            found = await looking
+            past, self._past = self._past, None
+            taken = None if past is None else await past.take_up(account, goes_on=words is None)
+            seat = self._seat = self._seat or self._seat_of_director(words, found, taken)
             activity = Activity(self._shop.clock, total=self._settings.timeout)
-            owned = self._owned
             parts = TaskParts(self.controls, account, owned.permissions, jobs, activity, self._context_now, owned.surroundings.watch)
-            loop, frame = Runs(self._shop, parts).director(DIRECTOR, seat, control, self._policy())
-            control.steps = lambda: loop.steps
-            self._loop, prompt = loop, "\n\n".join((*control.opening(), prompt))
-            words = f"{context}\n\n<request>\n{prompt}\n</request>" if first_turn and context else prompt
-            return await carry_out(loop, (user_message(words),), frame)
+            loop, frame = Runs(self._shop, parts).director(seat, control, self._policy())
+            self._loop, control.steps = loop, lambda: loop.steps
+            if words is None:
+                return await carry_out(loop, (), frame, None if taken is None else taken.resumption)
+            context = self._context(found) if past is not None or is_first_turn(seat.conversation.messages) else ""
+            if taken is not None and (results := answers(taken)):
+                seat.conversation.answer(results)
+            words = "\n\n".join((*control.opening(), words))
+            opening = f"{context}\n\n<request>\n{words}\n</request>" if context else words
+            return await carry_out(loop, (user_message(opening),), frame)
         except YagentError as failure:
             return RunResult(classify(failure), "", 0, error=failure)
+
+    def _seat_of_director(self, words: str | None, found: Found, taken: TakenUp | None) -> Seat:
+        git = {"head": found.git.head, "branch": found.git.branch, "dirty": found.git.dirty} if found.git.is_repository else {}
+        commission = Commission(DIRECTOR, AgentIdentity(DIRECTOR.name), "", "", words or "")
+        return seat_for(self._shop, commission, taken=taken, git=git)
 
     def _job_changed(self, job: Job) -> None:
         publisher = self._shop.publisher

@@ -1,7 +1,7 @@
 """What all runs of a session share, and what all runs of one task share."""
 
 import asyncio
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from pathlib import Path
 
 from yagent.agents.loop.frame import EventPublisher
@@ -13,11 +13,14 @@ from yagent.llm.engine import Engine
 from yagent.prompts.text import Prompts
 from yagent.protocol.ids import AgentIdentity, SessionId
 from yagent.records import dataclass
+from yagent.rollout.replay import Segment
 from yagent.runtime.activity import Activity
 from yagent.runtime.clock import Clock
 from yagent.runtime.supervise import Domain
 from yagent.session.asks import AskDesk
 from yagent.session.controls import Controls
+from yagent.session.resume import ResumeSettings, Standing
+from yagent.session.taking_up import TakingUp
 from yagent.tools.registry import Registry
 from yagent.workspace.background import BackgroundJobs
 from yagent.workspace.grants import Grants
@@ -38,12 +41,17 @@ class RunSettings:
     disabled_agents: frozenset[str]
     offers_asks: bool
     turn: TurnSettings
+    resume: ResumeSettings
 
 
 @dataclass(frozen=True, slots=True)
 class Workshop:
-    """Made once for a session. `engine(role, tool)` gives the model of an agent, or of one of its tools; `report_crash` writes a report
-    and says in a sentence where it is (it blocks)."""
+    """Made once for a session.
+
+    `engine(role, tool)` gives the model of an agent, or of one of its tools; `open_record(agent, earlier)` a new file for its run, or for
+    the Director of a resumed session the one it has; `report_crash` writes a report and says in a sentence where it is (it blocks).
+    `taking_up`: what was under way in a session that is resumed.
+    """
 
     session: SessionId
     workspace: Path
@@ -55,13 +63,15 @@ class Workshop:
     registry: Registry
     engine: Callable[[str, str | None], Engine]
     prepare_engines: Callable[[], Awaitable[None]]
-    open_record: Callable[[AgentIdentity], Recorder]
+    open_record: Callable[[AgentIdentity, Sequence[Segment]], Recorder]
     asks: AskDesk
     grants: Grants
     write_lock: asyncio.Lock
     roster: Mapping[str, Role]
     report_crash: Callable[[BaseException], str]
     settings: RunSettings
+    standing: Callable[[], Awaitable[Standing]]
+    taking_up: TakingUp | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from difflib import get_close_matches
 from typing import Final
 
-from yagent.protocol.messages import JsonObject, ToolDeclaration
+from yagent.protocol.messages import JsonObject, Message, ToolDeclaration
 from yagent.tools.parameters import schema_of
 from yagent.tools.spec import AnySpec
 
@@ -106,12 +106,24 @@ class Surface:
         self.load(self._shown)
         self._shown.clear()
 
+    def restore(self, messages: Iterable[Message]) -> None:
+        """Open the cold tools that a conversation has opened: what `load_tool` showed, and what was called, which shows it too (D-13)."""
+        for message in messages:
+            for call in message.calls:
+                self.load((call.name, *_named(call.arguments)) if call.name == "load_tool" else (call.name,))
+
     def _declaration(self, spec: AnySpec) -> ToolDeclaration:
         """What stands in the tools array: the whole tool when hot, one line and one free-form property when cold."""
         if spec.frequency == "hot":
             return self.full_declaration(spec.name)
         brief = self._descriptions[spec.name].partition("\n")[0]
         return ToolDeclaration(spec.name, f"{brief} {_COLD_HINT}", _COLD_SCHEMA)
+
+
+def _named(arguments: str) -> tuple[str, ...]:
+    """The `names` of a `load_tool` call."""
+    names = json.loads(arguments).get("names", ())
+    return tuple(name for name in (names if isinstance(names, list) else (names,)) if isinstance(name, str))
 
 
 def tool_call_is_parallelizable(surface: Surface, name: str) -> bool:

@@ -62,12 +62,14 @@ def task_message(task: str, references: References, context: str) -> str:
 @dataclass(frozen=True, slots=True)
 class Circumstances:
     """What else the reader of a result has to know, from what really happened: references that led nowhere, calls that were denied,
-    background commands the agent left running, and `changes`: files that differ since it began, None where that is not known."""
+    background commands the agent left running, and `changes`: files that differ since it began, None where that is not known. Of a run that
+    was stopped and went on, `changes` counts from there, and `before` are the files its file tools had changed until then."""
 
     unresolved: tuple[str, ...] = ()
     denied: tuple[str, ...] = ()
     running: tuple[str, ...] = ()
     changes: tuple[str, ...] | None = None
+    before: tuple[str, ...] | None = None
 
 
 NOTHING_ELSE: Final = Circumstances()
@@ -97,6 +99,9 @@ def render(name: str, result: RunResult, found: Circumstances = NOTHING_ELSE) ->
 
 def _happened(result: RunResult, found: Circumstances) -> Iterator[str]:
     """What is known of the run without asking the agent."""
+    if found.before is not None:
+        known = ", ".join(found.before) or "none"
+        yield f"It was stopped and went on. Files its file tools had changed until then: {known}; what commands changed is not known."
     changes = result.changed if found.changes is None else found.changes
     if changes or found.changes is not None:
         yield f"Files changed while it worked: {', '.join(changes) or 'none'}"

@@ -1,7 +1,8 @@
-"""Runs a role for another agent: queue, start, carry out, hand over."""
+"""Runs a role for another agent: queue, start or take up, carry out, hand over."""
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, nullcontext, suppress
+from dataclasses import field
 from typing import Protocol
 
 from yagent.agents.delegation.handover import Circumstances, References, render, resolve
@@ -10,6 +11,7 @@ from yagent.agents.loop.carry_out import carry_out
 from yagent.agents.loop.frame import Frame
 from yagent.agents.loop.loop import AgentLoop
 from yagent.agents.loop.result import RunResult
+from yagent.agents.loop.resumption import Resumption
 from yagent.agents.loop.role import Role
 from yagent.errors import YagentError
 from yagent.protocol.events import DelegationEnded, DelegationStarted
@@ -29,6 +31,31 @@ async def unknown_changes() -> tuple[str, ...] | None:
 
 
 @dataclass(frozen=True, slots=True)
+class Commission:
+    """One delegation: who works, how its result is called (`repo#2`), which call of the parent asked for it, and what is to be done."""
+
+    role: Role
+    identity: AgentIdentity
+    name: str
+    call_id: str
+    task: str
+    references: References = field(default_factory=lambda: References((), ()))
+
+
+@dataclass(frozen=True, slots=True)
+class Stopped:
+    """What became of a delegation that was under way when its parent was stopped.
+
+    Without `resumption` it does not go on: `reasons` say why not, as codes, and `report` is what the record tells of it.
+    """
+
+    commission: Commission
+    resumption: Resumption | None = None
+    reasons: tuple[str, ...] = ()
+    report: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class PreparedRun:
     """Everything of one run, made fresh for it and not yet started. `changes()` gives the files that differ since then, None if unknown.
 
@@ -39,13 +66,14 @@ class PreparedRun:
     frame: Frame
     opening: tuple[Message, ...]
     changes: Callable[[], Awaitable[tuple[str, ...] | None]] = unknown_changes
+    resumption: Resumption | None = None
     under_way: Callable[[], AbstractAsyncContextManager[bool | None]] = nullcontext
 
 
 class Prepare(Protocol):
-    """Makes a fresh run of a role below `parent`; rights and limits are the parent's or narrower. Supplied by `session`."""
+    """Makes a run of a role below `parent`, fresh or taken up; rights and limits are the parent's or narrower. Supplied by `session`."""
 
-    async def __call__(self, role: Role, identity: AgentIdentity, task: str, references: References, parent: Scope) -> PreparedRun:
+    async def __call__(self, commission: Commission, parent: Scope, resumption: Resumption | None = None) -> PreparedRun:
         """May raise `YagentError` when the run cannot be set up."""
         ...
 
@@ -62,7 +90,8 @@ class _Watch:
         denied = dict.fromkeys(f"{each.tool} {one_line(each.subject)}" for each in run.frame.denials)
         jobs = [job for job in self._scope.jobs.list() if job.state == "running" and job.id not in self._jobs_before]
         running = tuple(f"{job.id}: {one_line(job.command)}" for job in jobs)
-        return Circumstances(tuple(unresolved), tuple(denied), running, await run.changes())
+        before = None if run.resumption is None else run.resumption.changed
+        return Circumstances(tuple(unresolved), tuple(denied), running, await run.changes(), before)
 
 
 def one_line(text: str, limit: int = 120) -> str:
@@ -72,16 +101,24 @@ def one_line(text: str, limit: int = 120) -> str:
 
 
 class Delegations:
-    """The `Delegate` of one run."""
+    """The `Delegate` of one run. `stopped` are the delegations it had under way when it was stopped, by the id of their call."""
 
-    def __init__(self, prepare: Prepare, roster: Mapping[str, Role], slots: Slots, frame: Frame) -> None:
+    def __init__(
+        self, prepare: Prepare, roster: Mapping[str, Role], slots: Slots, frame: Frame, stopped: Mapping[str, Stopped] | None = None
+    ) -> None:
         self._prepare = prepare
         self._roster = roster
         self._slots = slots
         self._frame = frame
+        self._stopped = dict(stopped or {})
 
     async def __call__(self, request: DelegationRequest, call: CallContext) -> Output:
         """Run the role to its end. What fails comes back as an error result; only cancellation is raised."""
+        stopped = self._stopped.pop(call.call_id, None)
+        if stopped is not None:
+            return (
+                self._reported(stopped) if stopped.resumption is None else await self._carried(stopped.commission, call, stopped.resumption)
+            )
         role = self._roster.get(request.role)
         parent = call.scope.agent
         if role is None:
@@ -90,20 +127,38 @@ class Delegations:
             return Output(f"Delegations are nested {MAX_DEPTH} deep already. Do this part yourself.", is_error=True)
         account = self._frame.account
         identity = AgentIdentity(role.name, account.new_delegation(call.call_id), parent.depth + 1)
-        name = account.name_result(role.name)
         references = resolve(request.context_refs, account.results)
+        return await self._carried(Commission(role, identity, account.name_result(role.name), call.call_id, request.task, references), call)
+
+    async def _carried(self, commission: Commission, call: CallContext, resumption: Resumption | None = None) -> Output:
+        """Queue, run, and hand over."""
+        identity = commission.identity
         async with self._slots.one():  # queueing comes before the timers of the new run
             watch = _Watch(call.scope)
             try:
-                run = await self._prepare(role, identity, request.task, references, call.scope)
+                run = await self._prepare(commission, call.scope, resumption)
             except YagentError as failure:
                 return Output(f"{identity.label} could not start: {failure}", is_error=True)
-            result = await self._run(identity, request.task, parent, run)
-        found = await watch.seen(references.unresolved, run)
-        account.note_proof(name, changed=bool(found.changes or result.changed), ran=result.ran)
+            result = await self._run(identity, commission.task, call.scope.agent, run)
+        found = await watch.seen(commission.references.unresolved, run)
+        name = commission.name
+        self._frame.account.note_proof(name, changed=bool(found.changes or result.changed), ran=result.ran)
         text = render(name, result, found)
-        account.results[name] = account.results[role.name] = text
+        self._frame.account.keep_result(name, text)
         return Output(text, is_error=result.status == "error", summary=f"{result.status} · {result.steps} steps")
+
+    async def _taken_up(self, stopped: Stopped, call: CallContext) -> Output:
+        if stopped.resumption is None:
+            return self._reported(stopped)
+        return await self._carried(stopped.commission, call, stopped.resumption)
+
+    def _reported(self, stopped: Stopped) -> Output:
+        """What the record tells of a delegation that does not go on: its result, by no means an error."""
+        name, reasons = stopped.commission.name, ", ".join(stopped.reasons)
+        self._frame.account.warn(f"{name} does not go on where it was stopped ({reasons}); its parent got a report of what it had done.")
+        text = f"[{name} · degraded · {reasons}]\n{stopped.report}"
+        self._frame.account.keep_result(name, text)
+        return Output(text, summary=f"degraded · {reasons}")
 
     async def _run(self, identity: AgentIdentity, task: str, parent: AgentIdentity, run: PreparedRun) -> RunResult:
         publisher, clock = run.frame.publisher, run.frame.clock
@@ -115,7 +170,7 @@ class Delegations:
         )
         try:
             async with run.under_way():
-                await carry_out(run.loop, run.opening, run.frame)
+                await carry_out(run.loop, run.opening, run.frame, run.resumption)
         finally:
             result = run.loop.result or RunResult(StopReason.UNACCOUNTED, "", run.loop.steps)
             account = DelegationAccount(identity.delegation_id, identity.role, task, result.status, result.stop_reason, result.steps)

@@ -1,15 +1,19 @@
 """One batch of tool calls: from the model's asking to one result each."""
 
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from functools import partial
+from typing import TypeAlias
 
 from yagent.agents.loop.frame import Frame
+from yagent.agents.loop.resumption import unknown_outcome
 from yagent.protocol.events import ToolCallResult, ToolCallStart
 from yagent.protocol.messages import ToolCall
 from yagent.tools.batch import Batch
 from yagent.tools.invoke import Invoker, cancelled_output
 from yagent.tools.spec import Output, Scope
 from yagent.tools.surface import Surface, tool_call_is_parallelizable
+
+Settled: TypeAlias = Callable[[ToolCall, Output], None]
 
 CLIP = 4000  # characters of arguments and results in events; the record has all of it
 
@@ -33,13 +37,18 @@ class Act:
         self._parallel = parallel
         self._delegations = delegations
 
-    def batch(self, calls: Sequence[ToolCall]) -> Batch[ToolCall, Output]:
-        """The batch of one message's calls, not yet run. Its results are complete however its run ends."""
+    def batch(self, calls: Sequence[ToolCall], settled: Settled, *, resumed: bool = False) -> Batch[ToolCall, Output]:
+        """The batch of one message's calls, not yet run. Its results are complete however its run ends.
+
+        `settled` hears of each result as it comes, where there are several. `resumed`: the calls were under way when the run was stopped;
+        only what has no effect of its own is carried out, a delegation goes on where it stood, all else has an unknown outcome.
+        """
         self._surface.next_message()
+        execute = partial(self._execute, alone=len(calls) == 1, settled=settled if len(calls) > 1 else None)
         return Batch(
             calls,
             parallelizable=lambda call: tool_call_is_parallelizable(self._surface, call.name),
-            execute=partial(self._execute, alone=len(calls) == 1),
+            execute=partial(self._go_on, execute) if resumed else execute,
             cancelled_result=cancelled_output,
             limit=self._parallel,
             apart=None if self._delegations is None else (self._delegates, self._delegations),
@@ -49,7 +58,12 @@ class Act:
         spec = self._surface.find(call.name)
         return spec is not None and spec.delegates_to != ""
 
-    async def _execute(self, call: ToolCall, *, alone: bool) -> Output:
+    async def _go_on(self, execute: Callable[[ToolCall], Awaitable[Output]], call: ToolCall) -> Output:
+        if call.name == EXIT or self._delegates(call):
+            return await execute(call)
+        return unknown_outcome()
+
+    async def _execute(self, call: ToolCall, *, alone: bool, settled: Settled | None) -> Output:
         if self._frame.gate.abandoned:  # while a delegation of the same batch stood still
             return cancelled_output(call)
         self._frame.publisher.publish(ToolCallStart(call_id=call.id, name=call.name, arguments=clip(call.arguments)))
@@ -58,6 +72,8 @@ class Act:
         try:
             with self._frame.activity.busy():
                 output = EXIT_NOT_ALONE if call.name == EXIT and not alone else await self._invoker.invoke(call, self._scope)
+            if settled is not None:
+                settled(call, output)
             return output
         finally:
             duration = round((self._frame.clock.now() - started) * 1000)

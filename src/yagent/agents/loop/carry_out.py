@@ -6,6 +6,7 @@ from yagent.agents.loop.frame import Frame
 from yagent.agents.loop.loop import AgentLoop
 from yagent.agents.loop.recorder import Recorder
 from yagent.agents.loop.result import RunResult
+from yagent.agents.loop.resumption import Resumption
 from yagent.errors import YagentError
 from yagent.protocol.messages import Message
 from yagent.protocol.result import DeniedAccount
@@ -17,14 +18,15 @@ from yagent.runtime.supervise import shielded
 CLOSING_SECONDS = 10.0
 
 
-async def carry_out(loop: AgentLoop, opening: Sequence[Message], frame: Frame) -> RunResult:
-    """Run to the end under the frame's timers and seal the record; `loop.result` is set in every case.
+async def carry_out(loop: AgentLoop, opening: Sequence[Message], frame: Frame, resumption: Resumption | None = None) -> RunResult:
+    """Run, from its opening or from where it was stopped, to the end under the frame's timers and seal the record.
 
+    `loop.result` is set in every case.
     A run whose total time is over gets one last step to hand over. Raises CancelledError when it was cancelled, nothing else.
     """
     try:
         with frame.account.last_word_reserved(frame.activity):
-            loop.result = await _timed(loop, opening, frame)
+            loop.result = await _timed(loop, opening, frame, resumption)
     except BaseException as end:
         loop.result = loop.ended(end)
         if not isinstance(end, Exception):
@@ -36,10 +38,10 @@ async def carry_out(loop: AgentLoop, opening: Sequence[Message], frame: Frame) -
     return loop.result
 
 
-async def _timed(loop: AgentLoop, opening: Sequence[Message], frame: Frame) -> RunResult:
+async def _timed(loop: AgentLoop, opening: Sequence[Message], frame: Frame, resumption: Resumption | None) -> RunResult:
     try:
         with frame.activity.follow(frame.gate):
-            return await frame.activity.run(loop.run(opening))
+            return await frame.activity.run(loop.run(opening, resumption))
     except TotalTimeoutError as over:
         if not loop.role.is_delegated:
             return loop.ended(over)
@@ -51,12 +53,21 @@ async def _timed(loop: AgentLoop, opening: Sequence[Message], frame: Frame) -> R
 
 
 async def _sealed(frame: Frame, result: RunResult, denials: Sequence[DeniedAccount]) -> None:
-    """See to the terminal record, also while the run is being cancelled. What cannot be kept is told with the task's result."""
+    """See to the checkpoint and the terminal record, also while the run is being cancelled. What cannot be kept is told with the task's
+    result."""
     try:
-        await shielded(seal(frame.recorder, result, denials), timeout=CLOSING_SECONDS, clock=frame.clock, name="seal record")
+        await shielded(_closed(frame, result, denials), timeout=CLOSING_SECONDS, clock=frame.clock, name="seal record")
     except (TimeoutError, YagentError) as failure:
         if result.error is not failure:
             frame.account.warn(f"The end of the record is missing: {failure or 'the disk does not answer'}")
+
+
+async def _closed(frame: Frame, result: RunResult, denials: Sequence[DeniedAccount]) -> None:
+    """Write where a later run could go on, then how this one ended."""
+    checkpoint = await frame.checkpoint(result)
+    if checkpoint is not None:
+        await frame.recorder.finalize_checkpoint(checkpoint)
+    await seal(frame.recorder, result, denials)
 
 
 async def seal(recorder: Recorder, result: RunResult, denials: Sequence[DeniedAccount] = ()) -> None:

@@ -1,10 +1,10 @@
 """A conversation that only grows: in memory, on the record, and in the dialogue that encodes each message once."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from yagent.agents.loop.recorder import Recorder
 from yagent.llm.engine import Dialogue
-from yagent.protocol.messages import Message, Usage
+from yagent.protocol.messages import Message, ToolResult, Usage, result_message
 from yagent.rollout.records import ResponseItem
 
 
@@ -15,6 +15,7 @@ class Conversation:
         self.dialogue = dialogue
         self._recorder = recorder
         self._messages: list[Message] = []
+        self._settled: dict[str, ToolResult] = {}
 
     @property
     def messages(self) -> tuple[Message, ...]:
@@ -22,15 +23,43 @@ class Conversation:
         return tuple(self._messages)
 
     @property
+    def newest(self) -> Message | None:
+        """What was said last."""
+        return self._messages[-1] if self._messages else None
+
+    @property
     def count(self) -> int:
         """How many messages there are."""
         return len(self._messages)
+
+    def restore(self, messages: Iterable[Message], settled: Mapping[str, ToolResult]) -> None:
+        """Begin with what the record has already; `settled` are its results for calls of the newest reply."""
+        for message in messages:
+            self.dialogue.append(message)
+            self._messages.append(message)
+        self._settled = dict(settled)
 
     def append(self, message: Message, usage: Usage | None = None) -> None:
         """Add a message for good."""
         self.dialogue.append(message)
         self._messages.append(message)
         self._recorder.append(ResponseItem(message, usage))
+
+    def settle(self, result: ToolResult) -> None:
+        """Record one result of a batch that is still under way: what ended before a crash is then known after it."""
+        self._settled[result.call_id] = result
+        self._recorder.append(ResponseItem(result_message(result)))
+
+    def answer(self, results: Sequence[ToolResult]) -> None:
+        """Add the results of one reply's calls, in call order. Those on the record already are not written again; one that has changed
+        since (a remark came with it) is, and the last one counts."""
+        message = result_message(*results)
+        self.dialogue.append(message)
+        self._messages.append(message)
+        new = [result for result in results if self._settled.get(result.call_id) != result]
+        self._settled.clear()
+        if new:
+            self._recorder.append(ResponseItem(result_message(*new)))
 
     def words(self, since: int) -> Iterator[str]:
         """What the agent itself said from message number `since` (from 0) on, newest first."""

@@ -1,13 +1,16 @@
 """What one run works within: its record, its timers, its voice, and what the whole task shares."""
 
+from collections.abc import Awaitable, Callable
 from dataclasses import field
 from typing import TypeAlias
 
 from yagent.agents.loop.recorder import Recorder
+from yagent.agents.loop.result import RunResult
 from yagent.agents.loop.task import TaskAccount
 from yagent.protocol.events import Event, Payload
 from yagent.protocol.result import DeniedAccount
 from yagent.records import dataclass
+from yagent.rollout.records import AgentCheckpoint
 from yagent.runtime.activity import Activity
 from yagent.runtime.bus import Publisher
 from yagent.runtime.clock import Clock
@@ -16,9 +19,18 @@ from yagent.runtime.gate import Gate
 EventPublisher: TypeAlias = Publisher[Payload, Event]
 
 
+async def no_checkpoint(result: RunResult) -> AgentCheckpoint | None:
+    """Runs are not meant to be taken up again."""
+    return None
+
+
 @dataclass(frozen=True, slots=True)
 class Frame:
-    """`account` is the task's, `gate` below that of whoever delegated; the rest is this run's own. `denials` are what it was refused."""
+    """`account` is the task's, `gate` below that of whoever delegated; the rest is this run's own. `denials` are what it was refused.
+
+    `checkpoint(result)` gives what is kept at the end of the run so that a later one can go on from it, None when nothing is; the recorder
+    fills in what depends on the record itself.
+    """
 
     recorder: Recorder
     activity: Activity
@@ -27,6 +39,7 @@ class Frame:
     gate: Gate
     account: TaskAccount
     denials: list[DeniedAccount] = field(default_factory=list)
+    checkpoint: Callable[[RunResult], Awaitable[AgentCheckpoint | None]] = no_checkpoint
 
     def denied(self, denied: DeniedAccount) -> None:
         """Keep a refusal, for this run and for the task."""

@@ -5,7 +5,7 @@ request (architecture, "Write ahead"). However a batch ends, each call has exact
 """
 
 import logging
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
 from yagent.agents.loop.act import Act
@@ -14,6 +14,7 @@ from yagent.agents.loop.frame import Frame
 from yagent.agents.loop.hooks import LoopHooks, Reply
 from yagent.agents.loop.repetition import END, Repetition, reminder
 from yagent.agents.loop.result import RunResult, exit_deliverable
+from yagent.agents.loop.resumption import Resumption
 from yagent.agents.loop.role import Role
 from yagent.agents.loop.stop import LimitReached, Panic, classify
 from yagent.agents.loop.turn import PAUSES, Turn
@@ -21,7 +22,7 @@ from yagent.errors import YagentError
 from yagent.llm.engine import CallOptions, Completed, ModelError, ModelGaveUp
 from yagent.protocol.events import ThinklinkEntry
 from yagent.protocol.events.shared import PlanItem
-from yagent.protocol.messages import Message, Part, ToolCall, ToolResult, result_message, user_message
+from yagent.protocol.messages import Message, Part, ToolCall, ToolResult, user_message
 from yagent.protocol.stop import StopReason
 from yagent.records import dataclass
 from yagent.rollout.records import EventMessage
@@ -81,14 +82,16 @@ class AgentLoop:
         """Steps taken so far."""
         return self._steps
 
-    async def run(self, opening: Sequence[Message]) -> RunResult:
-        """Say the opening messages and go on until the agent is done. Raises what ended it otherwise; `ended` turns that into a result."""
+    async def run(self, opening: Sequence[Message], resumption: Resumption | None = None) -> RunResult:
+        """Say the opening messages, or go on where the record ends, until the agent is done. Raises what ended it otherwise; `ended` turns
+        that into a result."""
         self._begun = self._parts.conversation.count
         for message in opening:
             self._parts.conversation.append(message)
         try:
-            while (result := await self._step()) is None:
-                pass
+            result = None if resumption is None else await self._take_up(resumption)
+            while result is None:
+                result = await self._step()
             return result
         except LimitReached as limit:
             if limit.reason is not StopReason.COST_LIMIT:
@@ -120,22 +123,44 @@ class AgentLoop:
         self._parts.conversation.append(user_message(instruction))
         return await self._closing_reply(reason)
 
-    async def _step(self) -> RunResult | None:
+    async def _pass_gate(self) -> None:
         with self._hooks.at_gate(self._steps):
             await self._frame.gate.wait()
+
+    async def _step(self) -> RunResult | None:
+        await self._pass_gate()
         self._steps += 1
         for words in self._hooks.steering():
             self._parts.conversation.append(user_message(words))
         reply = await self._query(CallOptions())
         if not reply.message.calls:
             return self._plain_text(reply)
-        outputs = await self._act(reply.message)
+        return await self._after(reply.message, await self._act(reply.message))
+
+    async def _after(self, message: Message, outputs: Sequence[Output]) -> RunResult | None:
+        """What a step comes to once its calls have their results."""
         ended = next((output.exit for output in outputs if output.exit is not None), None)
         if ended is not None:
-            return self._exit(ended, reply.message)
+            return self._exit(ended, message)
         if self._steps >= self._max_steps:
             return await self._closing_reply(StopReason.MAX_STEPS)
         return None
+
+    async def _take_up(self, stopped: Resumption) -> RunResult | None:
+        """Finish the step that was under way: the newest reply is heard, its calls get the results they lack."""
+        self._begun, self._steps, self._made = 0, stopped.step, stopped.calls
+        self._changed, self._ran = dict.fromkeys(stopped.changed), list(stopped.ran)
+        self._delegated = any(call.name.startswith("delegate_") for message in stopped.messages for call in message.calls)
+        await self._pass_gate()
+        newest = self._parts.conversation.newest
+        if newest is None or newest.role != "assistant":
+            return None
+        if not newest.calls:
+            said = grammar.strip(newest.text)
+            return (
+                self._result(StopReason.PLAIN_TEXT, said) if stopped.is_over and said else self._plain_text(Completed(newest, "stop", None))
+            )
+        return await self._after(newest, await self._results_of(newest.calls, self._last_step, stopped=stopped))
 
     async def _query(self, options: CallOptions, *, is_last: bool = False) -> Completed:
         """One whole reply to what is safely on the record, appended. A provider that interrupts its own turn is asked to go on with what
@@ -190,48 +215,64 @@ class AgentLoop:
         return outputs
 
     async def _results_of(
-        self, calls: Sequence[ToolCall], remark: Callable[[Sequence[ToolCall], Sequence[Output]], str] = lambda calls, outputs: ""
+        self,
+        calls: Sequence[ToolCall],
+        remark: Callable[[Sequence[ToolCall], Sequence[Output]], str] = lambda calls, outputs: "",
+        *,
+        stopped: Resumption | None = None,
     ) -> Sequence[Output]:
         """Make the calls, once their asking is safely on the record. However that ends, each has its one result in the conversation;
-        what `remark` has to say about them comes with the last."""
-        outputs: Sequence[Output] = [NOT_BEGUN] * len(calls)
+        what `remark` has to say about them comes with the last. Of a `stopped` run, those that have a result are not made again."""
+        known = {} if stopped is None else stopped.settled
+        open_calls = [call for call in calls if call.id not in known]
+        outputs: Sequence[Output] = [NOT_BEGUN] * len(open_calls)
         note = ""
         try:
             await self._frame.recorder.barrier()
-            batch = self._parts.act.batch(calls)
+            batch = self._parts.act.batch(open_calls, self._settle, resumed=stopped is not None)
             try:
                 await batch.run()
             finally:
                 outputs = batch.results
             note = remark(calls, outputs)
         finally:
-            self._append_results(calls, outputs, note)
+            self._append_results(calls, {**known, **_results(open_calls, outputs)}, note)
             self._made += sum(call.name != "agent_exit" for call in calls)
             self._note_effects(outputs)
         return outputs
 
     def _note_effects(self, outputs: Sequence[Output]) -> None:
-        """Keep what the calls really changed, and what ran after the last change."""
+        """Keep what the calls really changed, and what ran after the last change; the record has it for a run that goes on later."""
         for output in outputs:
             if output.changed:
                 self._changed.update(dict.fromkeys(output.changed))
                 self._ran.clear()
             if output.ran:
                 self._ran.append(output.ran)
+        if any(output.changed or output.ran for output in outputs):
+            self._frame.recorder.append(EventMessage("effects", {"changed": list(self._changed), "ran": list(self._ran)}))
 
     def _remark(self, calls: Sequence[ToolCall], outputs: Sequence[Output]) -> str:
         """What the loop has to say after a step: that it goes in circles, that it was the last."""
         self._repeated = self._repetition.observe(calls, outputs)
-        is_last = self._steps >= self._max_steps and not any(output.exit for output in outputs)
-        return "\n".join(part for part in (reminder(self._repeated), self._last_words.step_limit if is_last else "") if part)
+        return "\n".join(filter(None, (reminder(self._repeated), self._last_step(calls, outputs))))
 
-    def _append_results(self, calls: Sequence[ToolCall], outputs: Sequence[Output], note: str = "") -> None:
-        """The answers to one batch, in call order; what the loop has to say rides inside the last one, never in a message of its own."""
-        results = [ToolResult(call.id, call.name, output.text, output.is_error) for call, output in zip(calls, outputs, strict=True)]
+    def _last_step(self, calls: Sequence[ToolCall], outputs: Sequence[Output]) -> str:
+        """What is said with the results of the last step that is allowed, "" before."""
+        is_last = self._steps >= self._max_steps and not any(output.exit for output in outputs)
+        return self._last_words.step_limit if is_last else ""
+
+    def _settle(self, call: ToolCall, output: Output) -> None:
+        """Record the result of a call while others of its reply are under way."""
+        self._parts.conversation.settle(_result(call, output))
+
+    def _append_results(self, calls: Sequence[ToolCall], known: Mapping[str, ToolResult], note: str = "") -> None:
+        """The answers to one reply, in call order; what the loop has to say rides inside the last one, never in a message of its own."""
+        results = [known[call.id] for call in calls]
         if note:
             last = results[-1]
             results[-1] = ToolResult(last.call_id, last.name, f"{last.text}\n\n[yagent] {note}", last.is_error)
-        self._parts.conversation.append(result_message(*results))
+        self._parts.conversation.answer(results)
 
     async def _closing_reply(self, reason: StopReason) -> RunResult:
         """The forced last answer. Tools stay declared; when the model calls another tool all the same, a second try forbids them."""
@@ -246,7 +287,7 @@ class AgentLoop:
                     if output.exit is not None:
                         return self._exit(output.exit, reply.message, reason)
                 else:
-                    self._append_results(calls, [LAST_STEP_OVER] * len(calls))
+                    self._append_results(calls, _results(calls, [LAST_STEP_OVER] * len(calls)))
         except LimitReached as limit:
             return self._result(reason, self._words_so_far(), error=limit)
         except ModelError as failure:
@@ -292,3 +333,11 @@ class AgentLoop:
         )
         self._frame.publisher.publish(entry)
         return thought
+
+
+def _result(call: ToolCall, output: Output) -> ToolResult:
+    return ToolResult(call.id, call.name, output.text, output.is_error)
+
+
+def _results(calls: Sequence[ToolCall], outputs: Sequence[Output]) -> dict[str, ToolResult]:
+    return {call.id: _result(call, output) for call, output in zip(calls, outputs, strict=True)}

@@ -2,7 +2,7 @@
 
 from typing import Protocol
 
-from yagent.rollout.records import Record
+from yagent.rollout.records import AgentCheckpoint, Record
 
 
 class Recorder(Protocol):
@@ -14,6 +14,10 @@ class Recorder(Protocol):
 
     async def barrier(self) -> None:
         """Wait until everything appended so far is written. Raises when it cannot be: what is not recorded must not take effect."""
+        ...
+
+    async def finalize_checkpoint(self, checkpoint: AgentCheckpoint) -> None:
+        """Complete a checkpoint from what is really on the record, and write it. Raises as `barrier` does."""
         ...
 
     async def close(self) -> None:

@@ -1,7 +1,7 @@
 """What a whole task has used and may use: one account for the Director and everything below it."""
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import field
 
@@ -52,6 +52,19 @@ class TaskAccount:
         """The name of the next result of a role: `repo#1`, `repo#2`, …, in the order in which the delegations began."""
         self.runs[role] = self.runs.get(role, 0) + 1
         return f"{role}#{self.runs[role]}"
+
+    def keep_result(self, name: str, text: str) -> None:
+        """Keep a result under its name, and as the newest of its role."""
+        self.results[name] = self.results[name.partition("#")[0]] = text
+
+    def recall(self, results: Mapping[str, str], delegations: Mapping[str, str]) -> None:
+        """Take up what an earlier process of the session had: results by name, and the name of the result of each delegation begun."""
+        for name, text in results.items():
+            self.keep_result(name, text)
+        for name in delegations.values():
+            role, _, number = name.partition("#")
+            self.runs[role] = max(self.runs.get(role, 0), int(number) if number.isdecimal() else 0)
+        self.delegation_ids.update(delegations)
 
     def new_delegation(self, call_id: str) -> str:
         """The id of the delegation that a call starts: the call's own (F-18), told apart where agents of one tree use the same."""

@@ -1,0 +1,118 @@
+"""A recorded session that is opened again: which one is meant, what it had come to, and whether it may go on."""
+
+import os
+import re
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from yagent.agents.loop.task import TaskAccount
+from yagent.protocol.ids import DIRECTOR, AgentIdentity
+from yagent.protocol.messages import Message
+from yagent.records import dataclass
+from yagent.rollout.index import IN_USE, SessionSummary, list_sessions
+from yagent.rollout.reader import Account, session_files
+from yagent.rollout.replay import Replayed
+from yagent.rollout.scan import SessionRecords
+from yagent.session.request import Resume
+from yagent.session.resume import ResumeRefused
+from yagent.session.taking_up import MAY_GO_ON, TakenUp, TakingUp
+
+NEWEST = 100  # sessions among which the newest that is not in use is looked for
+_RESULT = re.compile(r"\[([a-z_]+#\d+) · ")
+
+
+@dataclass(frozen=True, slots=True)
+class Past:
+    """What a resumed session brings with it."""
+
+    records: SessionRecords
+    director: Replayed
+    taking_up: TakingUp
+    left_out: tuple[str, ...] = ()
+
+    @property
+    def session(self) -> str:
+        """Its id."""
+        return self.records.session
+
+    @property
+    def prompt(self) -> str:
+        """The user's words that began it."""
+        return "" if self.director.meta is None else self.director.meta.task
+
+    @property
+    def has_begun(self) -> bool:
+        """Whether anything was said; a process may be killed before."""
+        return bool(self.director.messages)
+
+    @property
+    def notices(self) -> tuple[str, ...]:
+        """What could not be read of its record, one line each."""
+        return tuple(f"The record of session {self.session}: {text}" for text in (*self.left_out, *self.director.account.skipped))
+
+    def check_goes_on(self) -> None:
+        """Raises `ResumeRefused` unless its last task was stopped, or its process killed (I-32)."""
+        ended = self.director.stop_reason
+        if ended not in MAY_GO_ON:
+            raise ResumeRefused(
+                f"Session {self.session} was not stopped on the way: its last task ended with {ended}. "
+                f'Say what to do next: yagent -r {self.session} -p "…"'
+            )
+
+    async def take_up(self, account: TaskAccount, *, goes_on: bool) -> TakenUp:
+        """Where the Director goes on; the account of the task takes up the results he has."""
+        names = {child.meta.delegation_id: child.meta.name or child.meta.agent for child in self.records.delegations}
+        account.recall(dict(_results(self.director.messages)), names)
+        return await self.taking_up.agent(AgentIdentity(DIRECTOR), self.director, self.records.director, goes_on=goes_on)
+
+
+def _results(messages: Sequence[Message]) -> Iterator[tuple[str, str]]:
+    """The results of delegations that a conversation holds, oldest first, by their names."""
+    for message in messages:
+        for result in message.results:
+            found = _RESULT.match(result.text) if result.name.startswith("delegate_") else None
+            if found is not None:
+                yield found[1], result.text
+
+
+def find(directory: Path, workspace: Path, wanted: Resume) -> Path:
+    """The Director's file of the session that is meant, of this workspace. Blocks.
+
+    Raises:
+        ResumeRefused: there is none, or several, or it belongs to another directory.
+    """
+    if not wanted.session:
+        return _newest(directory)
+    found = session_files(directory, wanted.session) if directory.is_dir() else {}
+    if len(found) > 1:
+        raise ResumeRefused(f"{len(found)} sessions have an id that begins with {wanted.session!r}: {', '.join(found)}. Give more of it.")
+    if not found:
+        raise ResumeRefused(_nowhere(directory, workspace, wanted.session))
+    return next(iter(found.values()))[0]
+
+
+def _newest(directory: Path) -> Path:
+    listed = list_sessions(directory, NEWEST)
+    free = next((summary for summary in listed if summary.reason != IN_USE), None)
+    if free is None:
+        what = "Every session of this directory is open in another process." if listed else "No session is recorded for this directory."
+        raise ResumeRefused(f'{what} Begin a new one: yagent -p "…"')
+    return free.path
+
+
+def _nowhere(directory: Path, workspace: Path, prefix: str) -> str:
+    """Why a session is not to be had here: most often it belongs to another directory."""
+    others = sorted(directory.parent.iterdir()) if directory.parent.is_dir() else []
+    elsewhere = [each for place in others if place.is_dir() for each in _of(place, prefix)]
+    if not elsewhere:
+        return f"No recorded session has an id that begins with {prefix!r}. See: yagent sessions list --all"
+    other = elsewhere[0].project_dir
+    if os.path.isdir(other):
+        return f"Session {elsewhere[0].session} belongs to {other}, not to {workspace}. Go on with it there: cd {other}"
+    return (
+        f"Session {elsewhere[0].session} belongs to {other}, which does not exist any more. It can be read: yagent sessions show {prefix}"
+    )
+
+
+def _of(place: Path, prefix: str) -> list[SessionSummary]:
+    return [summary for summary in list_sessions(place, NEWEST, Account()) if summary.session.startswith(prefix)]

@@ -1,0 +1,206 @@
+"""A session that was stopped goes on exactly where it stood: the same conversation, each call answered once, nothing carried out twice."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.llm.wire import FORMATS
+from tests.support.model_server import Agent, Call, ModelServer, Reply, RequestView, call, hand_over
+from tests.support.session import Opened, Sessions
+from yagent.protocol.ops import StopTask
+from yagent.protocol.result import TaskResult
+from yagent.protocol.stop import StopReason
+from yagent.rollout.reader import read
+from yagent.rollout.records import AgentCheckpoint
+from yagent.session.request import Resume
+from yagent.session.resume import ResumeRefused
+
+Work = Callable[[Agent], Awaitable[Reply]]
+
+
+def _of(server: ModelServer, who: str) -> list[RequestView]:
+    return [view for view in server.views if who in view.identity]
+
+
+def _messages(view: RequestView) -> list[Any]:
+    return list(view.body.get("input") or view.body["messages"])
+
+
+def _plain(value: Any) -> Any:
+    """Without cache marks, which move."""
+    if isinstance(value, dict):
+        return {name: _plain(inner) for name, inner in value.items() if name != "cache_control"}
+    return [_plain(inner) for inner in value] if isinstance(value, list) else value
+
+
+def _blocks(messages: list[Any]) -> list[Any]:
+    return [
+        {**each, "content": [{"type": "text", "text": each["content"]}]} if isinstance(each.get("content"), str) else each
+        for each in _plain(messages)
+    ]
+
+
+def assert_goes_on(before: RequestView, after: RequestView) -> None:
+    """The later request begins with the whole earlier one."""
+    assert before.body.get("tools") == after.body.get("tools")
+    assert before.system == after.system
+    said, now = _blocks(_messages(before)), _blocks(_messages(after))
+    assert json.dumps(now[: len(said)]) == json.dumps(said)
+
+
+def assert_answered_once(view: RequestView) -> None:
+    results = [result.call_id for entry in view.entries for result in entry.results]
+    assert sorted(results) == sorted(seen.id for entry in view.entries for seen in entry.calls)
+
+
+async def _stopped(sessions: Sessions, server: ModelServer, director: Any, at: str, work: Work, **more: Any) -> TaskResult:
+    """A task that is stopped while an agent speaks: `work` ends with the reply that never arrives."""
+    opened: list[Opened] = []
+
+    async def stopping(agent: Agent) -> Reply:
+        reply = await work(agent)
+        await opened[0].session.submit(StopTask())
+        return reply
+
+    server.play({"are the Director": director, at: stopping} if at != "are the Director" else {at: stopping})
+    async with sessions.open(mode="yolo", **more) as one:
+        opened.append(one)
+        result = await one.do("the task")
+    assert result.stop_reason is StopReason.CANCELLED
+    return result
+
+
+async def _two_steps(agent: Agent) -> Reply:
+    await agent.call("create_file", path="made.txt", content="made\n")
+    await agent.call("read_file", path="made.txt")
+    return Reply("lost words")
+
+
+@pytest.mark.parametrize("api_format", FORMATS)
+async def test_a_delegation_that_was_stopped_goes_on_and_its_result_takes_the_place_of_the_first(
+    sessions: Sessions, model_server: ModelServer, workspace: Path, api_format: str
+) -> None:
+    first = await _stopped(sessions, model_server, [call("delegate_coding", task="work")], "are Coding", _two_steps, api_format=api_format)
+    before, count = _of(model_server, "are Coding")[-1], len(model_server.views)
+    model_server.play({"are the Director": ["all done"], "are Coding": [hand_over("made it")]})
+    async with sessions.open(mode="yolo", api_format=api_format, resume=Resume(first.session)) as opened:
+        result = await opened.go_on()
+    assert (result.answer, result.session, result.exit_code) == ("all done", first.session, 0)
+    coding, director = model_server.views[count:]
+    assert_goes_on(before, coding)
+    assert_goes_on(model_server.views[0], director)
+    assert_answered_once(director)
+    assert "[coding#1 · ok" in director.entries[-1].results[0].text
+    assert "made it" in director.entries[-1].results[0].text
+    assert [each.role for each in result.delegations] == ["coding"]
+
+
+async def test_the_record_of_a_continued_delegation_is_a_new_file_with_its_id_and_the_directors_is_the_same(
+    sessions: Sessions, model_server: ModelServer
+) -> None:
+    first = await _stopped(sessions, model_server, [call("delegate_coding", task="work")], "are Coding", _two_steps)
+    before = sorted(sessions.home.glob(".yagent/data/rollout/**/*.jsonl"))
+    model_server.play({"are the Director": ["all done"], "are Coding": [hand_over("made it")]})
+    async with sessions.open(mode="yolo", resume=Resume(first.session)) as opened:
+        await opened.go_on()
+    after = sorted(sessions.home.glob(".yagent/data/rollout/**/*.jsonl"))
+    assert len(before) == 2
+    assert len(after) == 3
+    firsts = [json.loads(path.read_text().splitlines()[0]) for path in after if "coding" in path.name]
+    metas = [first["payload"] for first in sorted(firsts, key=lambda first: first["ordinal"])]
+    assert metas[0]["delegation_id"] == metas[1]["delegation_id"]
+    assert (metas[0].get("continues"), metas[1]["continues"], metas[1]["start_step"]) == (None, True, 3)
+    ordinals = [json.loads(line)["ordinal"] for path in after for line in path.read_text().splitlines()]
+    assert len(ordinals) == len(set(ordinals))
+
+
+async def test_each_end_writes_one_checkpoint_before_its_terminal_record(sessions: Sessions, model_server: ModelServer) -> None:
+    await _stopped(sessions, model_server, [call("delegate_coding", task="work")], "are Coding", _two_steps)
+    for path in sessions.home.glob(".yagent/data/rollout/**/*.jsonl"):
+        records = [entry.record for entry in read(path)]
+        assert [isinstance(record, AgentCheckpoint) for record in records].count(True) == 1
+        assert isinstance(records[-2], AgentCheckpoint)
+        assert records[-2].stop_reason == "cancelled"
+        assert len(records[-2].digest) == 64
+        assert len(records[-2].head) == 40
+
+
+async def test_the_director_who_was_stopped_while_he_spoke_is_asked_the_same_again(sessions: Sessions, model_server: ModelServer) -> None:
+    async def work(agent: Agent) -> Reply:
+        await agent.call("read_file", path="notes.txt")
+        return Reply("lost words")
+
+    first = await _stopped(sessions, model_server, None, "are the Director", work)
+    before = model_server.views[-1]
+    model_server.play({"are the Director": ["second thoughts"]})
+    async with sessions.open(mode="yolo", resume=Resume(first.session[:4])) as opened:
+        result = await opened.go_on()
+    assert result.answer == "second thoughts"
+    assert json.dumps(_blocks(_messages(before))) == json.dumps(_blocks(_messages(model_server.views[-1])))
+
+
+async def test_new_words_to_a_stopped_session_come_with_a_report_of_what_was_under_way(
+    sessions: Sessions, model_server: ModelServer
+) -> None:
+    first = await _stopped(sessions, model_server, [call("delegate_coding", task="work")], "are Coding", _two_steps)
+    model_server.play({"are the Director": ["understood"]})
+    async with sessions.open(mode="yolo", resume=Resume(first.session)) as opened:
+        result = await opened.do("leave it as it is")
+    assert result.answer == "understood"
+    asked = model_server.views[-1]
+    assert_answered_once(asked)
+    assert "Done before it was stopped" in asked.entries[-2].results[0].text
+    assert "made.txt" in asked.entries[-2].results[0].text
+    assert json.dumps(asked.body).count("<environment>") == 2
+    assert "leave it as it is" in asked.user_text
+
+
+async def test_a_finished_session_takes_new_words_but_does_not_go_on_by_itself(sessions: Sessions, model_server: ModelServer) -> None:
+    model_server.play({"are the Director": ["the answer"]})
+    async with sessions.open() as opened:
+        first = await opened.do("the task")
+    async with sessions.open(resume=Resume(first.session)) as opened:
+        with pytest.raises(ResumeRefused, match="plain_text"):
+            await opened.go_on()
+        model_server.play({"are the Director": ["more"]})
+        assert (await opened.do("and now?")).answer == "more"
+        model_server.play({"are the Director": ["even more"]})
+        assert (await opened.do("and then?")).answer == "even more"
+    said = [entry.text for entry in model_server.views[-1].entries if entry.role == "assistant"]
+    assert said == ["the answer", "more"]
+
+
+async def test_a_call_nobody_saw_end_has_an_unknown_outcome_and_is_not_made_again(
+    sessions: Sessions, model_server: ModelServer, workspace: Path
+) -> None:
+    model_server.play(
+        {
+            "are the Director": [call("delegate_coding", task="work"), "done"],
+            "are Coding": [Reply(calls=(Call("run_bash", {"command": "echo once >> log.txt"}),)), hand_over("made it")],
+        }
+    )
+    async with sessions.open(mode="yolo") as opened:
+        first = await opened.do("the task")
+    for path in sessions.home.glob(".yagent/data/rollout/**/*.jsonl"):  # as a kill in the middle of the command leaves it
+        lines = path.read_text().splitlines(keepends=True)
+        kind = "coding" if "_coding" in path.name else "director"
+        cut = next(n for n, line in enumerate(lines) if '"role":"tool"' in line and ("run_bash" in line or kind == "director"))
+        path.write_text("".join(lines[:cut]))
+    model_server.tolerate = ("prefix",)  # the kill that never was: the server has seen the conversation go on
+    seen: list[str] = []
+
+    async def looks(agent: Agent) -> Reply:
+        seen.append(agent.view.entries[-1].results[0].text)
+        return hand_over("looked")
+
+    model_server.play({"are the Director": ["done again"], "are Coding": looks})
+    async with sessions.open(mode="yolo", resume=Resume(first.session)) as opened:
+        result = await opened.go_on()
+    assert result.answer == "done again"
+    assert "outcome unknown" in seen[0]
+    assert (workspace / "log.txt").read_text() == "once\n"
