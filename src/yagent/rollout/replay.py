@@ -29,8 +29,9 @@ from yagent.rollout.records import (
 
 RESUMED = "session_resumed"  # the event after which a stopped run goes on counting its steps
 EFFECTS = "effects"  # the event with what a run has changed and run so far
+BEFORE = "workspace_before"  # the event with the state of the files before a task
 
-__all__ = ["EFFECTS", "RESUMED", "UNKNOWN_OUTCOME", "Replayed", "Segment", "StepMark", "replay", "unknown_outcome"]
+__all__ = ["BEFORE", "EFFECTS", "RESUMED", "UNKNOWN_OUTCOME", "Replayed", "Segment", "StepMark", "replay", "unknown_outcome"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,6 +67,7 @@ class Replayed:
     context: TurnContext | None  # the newest
     changed: tuple[str, ...]  # files the run under way changed so far
     ran: tuple[str, ...]  # commands it ran after the last change
+    before: Mapping[str, Any]  # state of the files before the task under way, as its own room wrote it; empty where it is not on record
     asked_at: int  # ordinal of the agent's newest message, 0 for none
     position: int  # highest ordinal
     account: Account
@@ -114,6 +116,7 @@ class _Run:
     step: int = 0
     is_new_run: bool = True  # no step since the run before ended
     effects: Mapping[str, Any] = field(default_factory=dict)
+    before: Mapping[str, Any] = field(default_factory=dict)
     asked_at: int = 0
     position: int = 0
     marks: list[StepMark] = field(default_factory=list)
@@ -153,6 +156,7 @@ class _Run:
             context=self.context,
             changed=_texts(self.effects.get("changed")),
             ran=_texts(self.effects.get("ran")),
+            before=self.before,
             asked_at=self.asked_at,
             position=max(self.position, self.account.position),
             account=self.account,
@@ -178,6 +182,8 @@ class _Run:
             self.is_new_run = False
         elif record.name == EFFECTS:
             self.effects = record.data
+        elif record.name == BEFORE:
+            self.before = record.data
 
     def _message(self, message: Message, ordinal: int) -> None:
         if message.role == "tool":
@@ -192,7 +198,7 @@ class _Run:
         else:
             self._mark()
             if self.is_new_run:
-                self.step, self.effects = 0, {}
+                self.step, self.effects, self.before = 0, {}, {}
         self.paired.append(message)
 
     def _mark(self) -> None:
