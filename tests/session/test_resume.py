@@ -98,6 +98,7 @@ async def test_a_delegation_that_was_stopped_goes_on_and_its_result_takes_the_pl
     assert "[coding#1 · ok" in director.entries[-1].results[0].text
     assert "made it" in director.entries[-1].results[0].text
     assert [each.role for each in result.delegations] == ["coding"]
+    assert [(each.path, each.change) for each in result.files_changed] == [("made.txt", "created")]
 
 
 async def test_the_record_of_a_continued_delegation_is_a_new_file_with_its_id_and_the_directors_is_the_same(

@@ -55,6 +55,7 @@ class Keeper:
         log = self._log(directory, session)
         self._reopened = await in_thread(log.reopen, path)
         records = await in_thread(session_records, directory, session, account)
+        self._reopened.go_on_from(records.director[:-1])
         director = await in_thread(replay, records.director)
         self._numbers.go_on_after(max(records.position, director.position))
         return Past(records, director, TakingUp(records, how.roster, how.settings, how.standing), tuple(account.skipped))

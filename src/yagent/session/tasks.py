@@ -9,6 +9,7 @@ from yagent.agents.director.context import first_message_context, is_first_turn
 from yagent.agents.director.hooks import DelegationReminder, ReminderPolicy
 from yagent.agents.loop.carry_out import carry_out, seal
 from yagent.agents.loop.loop import AgentLoop
+from yagent.agents.loop.recorder import Recorder
 from yagent.agents.loop.result import RunResult
 from yagent.agents.loop.stop import Panic, classify
 from yagent.agents.loop.task import TaskAccount, TaskLimits
@@ -29,6 +30,8 @@ from yagent.protocol.messages import user_message
 from yagent.protocol.result import TaskResult
 from yagent.protocol.stop import DENIED, StopReason, strongest
 from yagent.records import dataclass
+from yagent.rollout.records import EventMessage
+from yagent.rollout.replay import BEFORE
 from yagent.runtime.activity import Activity
 from yagent.runtime.supervise import Handle, Outcome
 from yagent.session.controls import Controls
@@ -41,7 +44,7 @@ from yagent.session.task_work import TaskWork
 from yagent.session.voice import CurrentTask
 from yagent.session.workshop import TaskParts, Workshop
 from yagent.workspace.background import BackgroundJobs, Job
-from yagent.workspace.changes import WorkspaceState
+from yagent.workspace.changes import WorkspaceState, recorded_state, state_data
 from yagent.workspace.git import Place
 from yagent.workspace.permissions import Mode, Permissions
 
@@ -116,6 +119,7 @@ class TaskRunner:
         publisher.publish(TaskStarted(task_id=self._owned.current.id, text=prompt))
         place = self._shop.domain.go("place of the workspace", self._owned.surroundings.place())
         looking = self._shop.domain.go("look at the workspace", self._owned.surroundings.look(place))
+        earlier = recorded_state(self._past.director.before) if goes_on and self._past is not None else None
         before = self._before = await self._state_before(place, looking)
         async with BackgroundJobs(self._shop.shell, changed=self._job_changed) as jobs:
             handle = self._shop.domain.go("director", self._carried_out(None if goes_on else prompt, account, jobs, looking))
@@ -124,7 +128,7 @@ class TaskRunner:
             result = await self._sealed(outcome, account)
             for name in await jobs.end_all(at_once=self.controls.director.at_once()):
                 account.warn(f"A background command was still running and was ended: {name}")
-        return self._told(await self._given_account(result, account, await before))
+        return self._told(await self._given_account(result, account, earlier or await before))
 
     async def _state_before(self, place: Handle[Place], looking: Handle[Found]) -> Handle[WorkspaceState]:
         """Take the state of the files, once the look that the first request waits for is done.
@@ -160,6 +164,8 @@ class TaskRunner:
             past, self._past = self._past, None
             taken = None if past is None else await past.take_up(account, goes_on=words is None)
             seat = self._seat = self._seat or self._seat_of_director(words, found, taken)
+            if words is not None and self._before is not None:
+                self._shop.domain.go("record the state before", _record_state(seat.recorder, self._before))
             activity = Activity(self._shop.clock, total=self._settings.timeout)
             parts = TaskParts(self.controls, account, owned.permissions, jobs, activity, self._context_now, owned.surroundings.watch)
             loop, frame = Runs(self._shop, parts).director(seat, control, self._policy())
@@ -263,3 +269,11 @@ class TaskRunner:
         else:
             publisher.publish(ConversationResult(text=result.answer, stop_reason=reason, usage=result.usage))
         return result
+
+
+async def _record_state(recorder: Recorder, before: Handle[WorkspaceState]) -> None:
+    """Keep how the files were before a task, for its account should it be stopped and go on."""
+    taken = (await before.outcome()).value
+    data = None if taken is None else state_data(taken)
+    if data is not None:
+        recorder.append(EventMessage(BEFORE, data))

@@ -8,13 +8,14 @@ from collections.abc import Iterable, Mapping
 from dataclasses import field
 from hashlib import sha256
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 from yagent.records import dataclass
 from yagent.runtime import supervise
 from yagent.workspace.git import Git, Place, reason
 
 CHANGED_LIMIT = 5000
+RECORDED_LIMIT = 1000  # paths of a state that is kept on a record
 HASHED_FILE_LIMIT = 10_000_000
 
 ChangeKind = Literal["added", "modified", "deleted"]
@@ -38,6 +39,21 @@ class WorkspaceState:
     fingerprints: Mapping[str, str | None] = field(repr=False)
     new: frozenset[str] = field(repr=False)
     note: str | None = None
+
+
+def state_data(state: WorkspaceState) -> dict[str, Any] | None:
+    """A state as JSON data for a record, None when it is too large or not complete enough to be worth keeping."""
+    if state.root is None or state.note is not None or len(state.fingerprints) > RECORDED_LIMIT:
+        return None
+    return {"root": str(state.root), "head": state.head, "fingerprints": dict(state.fingerprints), "new": sorted(state.new)}
+
+
+def recorded_state(data: Mapping[str, Any]) -> WorkspaceState | None:
+    """The state of `state_data`; None when the data is none, or of a directory that is gone."""
+    match data:
+        case {"root": str(root), "head": str() | None as head, "fingerprints": dict(prints), "new": list(new)} if os.path.isdir(root):
+            return WorkspaceState(Path(root), head, prints, frozenset(new))
+    return None
 
 
 @dataclass(frozen=True, slots=True)
