@@ -6,6 +6,9 @@ import asyncio
 import os
 import re
 import stat
+import subprocess
+import sys
+import tempfile
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +25,7 @@ from yagent.protocol.messages import Message, ModelIdentity
 from yagent.protocol.ops import Shutdown, StartTask, StopTask
 from yagent.protocol.result import FileChange
 from yagent.protocol.stop import StopReason
+from yagent.runtime.left_behind import private_prefix
 from yagent.session.build import RequestError
 from yagent.session.refused import TaskRefused
 
@@ -170,6 +174,29 @@ async def test_nothing_runs_side_by_side_without_concurrency(sessions: Sessions,
     async with sessions.open(environ=sessions.environment(YAGENT_CONCURRENCY="0")) as opened:
         assert (await opened.do("go")).exit_code == 0
     assert model_server.peak_in_flight == 1
+
+
+def number_of_a_process_that_is_gone() -> int:
+    process = subprocess.Popen([sys.executable, "-c", ""])
+    process.wait()
+    return process.pid
+
+
+async def test_a_session_removes_its_temporary_directory_and_those_that_killed_runs_left(
+    sessions: Sessions, model_server: ModelServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    within = tmp_path / "temporary files"
+    within.mkdir()
+    monkeypatch.setattr(tempfile, "tempdir", str(within))
+    left = within / f"yagent-{number_of_a_process_that_is_gone()}-{private_prefix().split('-')[2]}-abcd1234"
+    left.mkdir(mode=0o700)
+    (within / "yagent-notes").mkdir()
+    model_server.play({"are the Director": ["ok"]})
+    async with sessions.open() as opened:
+        assert (await opened.do("go")).exit_code == 0
+        assert left.is_dir()  # it is not looked for while somebody waits
+        assert len([path for path in within.iterdir() if path.name.startswith(f"yagent-{os.getpid()}-")]) == 1
+    assert [path.name for path in within.iterdir()] == ["yagent-notes"]
 
 
 @pytest.mark.parametrize("limit", [1, 3, 6])

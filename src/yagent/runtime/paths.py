@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Self
 
 from yagent.records import dataclass
+from yagent.runtime.left_behind import private_prefix
 
 NAME_BYTES = 80
 UNUSABLE = Path(os.devnull) / "yagent"  # absolute, and every use of it fails
@@ -39,7 +40,7 @@ class DataHome:
                 return cls(asked, asked)
         sentence = f"{problem}; this run works without persistence. Set YAGENT_HOME to a directory you can write to."
         try:
-            root = Path(tempfile.mkdtemp(prefix="yagent-"))
+            root = Path(tempfile.mkdtemp(prefix=private_prefix()))
         except OSError:
             root = asked or UNUSABLE
         return cls(root, asked or root, sentence)

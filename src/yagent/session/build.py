@@ -27,6 +27,7 @@ from yagent.rollout.index import list_sessions
 from yagent.runtime.atomic import make_private_directory
 from yagent.runtime.bus import Bus
 from yagent.runtime.clock import Clock
+from yagent.runtime.left_behind import held, is_private, private_prefix, remove_left_behind
 from yagent.runtime.log import Redactor, configure, crash_report
 from yagent.runtime.paths import DataHome, project_id
 from yagent.runtime.supervise import Domain, in_thread
@@ -90,9 +91,7 @@ async def open_session(
     config = Config() if chosen is None else chosen.config
     _check(request, config, user)
     async with AsyncExitStack() as stack:
-        if home.problem is not None:
-            stack.callback(shutil.rmtree, home.root, ignore_errors=True)
-        temporary = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="yagent-", ignore_cleanup_errors=True)))
+        temporary = _private_temporary(stack, home)
         redactor = Redactor(secret_texts(chosen, request.environ))
         logs = configure(home.logs_dir, clock=clock, redactor=redactor)
         stack.callback(logs.close)
@@ -107,8 +106,19 @@ async def open_session(
         session, close = await parts.session(permissions, [home.problem, *(chosen.notices if chosen else ())])
         try:
             yield session
+            await in_thread(remove_left_behind, temporary.parent)
         finally:
             await close()
+
+
+def _private_temporary(stack: AsyncExitStack, home: DataHome) -> Path:
+    """The session's temporary directory. It goes with the session, and so does what stands in for a home that cannot be used."""
+    if home.problem is not None and is_private(home.root):
+        stack.callback(shutil.rmtree, home.root, ignore_errors=True)
+        stack.enter_context(held(home.root))
+    temporary = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix=private_prefix(), ignore_cleanup_errors=True)))
+    stack.enter_context(held(temporary))
+    return temporary
 
 
 def user_home(environ: Mapping[str, str]) -> Path | None:
