@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from collections.abc import Awaitable, Callable
 from pathlib import Path
@@ -10,6 +11,7 @@ from typing import Any
 import pytest
 
 from tests.llm.wire import FORMATS
+from tests.support.fixtures import commit
 from tests.support.model_server import Agent, Call, ModelServer, Reply, RequestView, call, hand_over
 from tests.support.session import Opened, Sessions
 from yagent.protocol.ops import StopTask
@@ -17,6 +19,7 @@ from yagent.protocol.result import TaskResult
 from yagent.protocol.stop import StopReason
 from yagent.rollout.reader import read
 from yagent.rollout.records import AgentCheckpoint
+from yagent.rollout.writer import SessionInUse
 from yagent.session.request import Resume
 from yagent.session.resume import ResumeRefused
 
@@ -205,3 +208,135 @@ async def test_a_call_nobody_saw_end_has_an_unknown_outcome_and_is_not_made_agai
     assert result.answer == "done again"
     assert "outcome unknown" in seen[0]
     assert (workspace / "log.txt").read_text() == "once\n"
+
+
+PARALLEL = Reply(calls=(Call("delegate_repo", {"task": "part one"}), Call("delegate_repo", {"task": "part two"})))
+
+
+async def test_delegations_side_by_side_go_on_each_by_itself_and_nested_ones_with_them(
+    sessions: Sessions, model_server: ModelServer
+) -> None:
+    opened: list[Opened] = []
+    arrived: list[str] = []
+
+    async def repo(agent: Agent) -> Reply:
+        if "part one" in agent.view.task:
+            await agent.call("delegate_devops", task="look deeper")
+            return hand_over("never said")
+        await agent.call("read_file", path="notes.txt")
+        arrived.append("two")
+        return await _stopping(agent)
+
+    async def devops(agent: Agent) -> Reply:
+        await agent.call("run_bash", command="echo deeper >> log.txt")
+        arrived.append("deep")
+        return await _stopping(agent)
+
+    async def _stopping(agent: Agent) -> Reply:
+        if len(arrived) == 2:
+            await opened[0].session.submit(StopTask())
+        await asyncio.Event().wait()
+        return Reply("never said")
+
+    model_server.play({"are the Director": [PARALLEL], "are Repo": repo, "are DevOps": devops})
+    async with sessions.open(mode="yolo") as one:
+        opened.append(one)
+        first = await one.do("the task")
+    count = len(model_server.views)
+
+    async def goes_on(agent: Agent) -> Reply:
+        return hand_over("one, with what DevOps found" if "part one" in agent.view.task else "two")
+
+    model_server.play({"are the Director": ["both done"], "are Repo": goes_on, "are DevOps": [hand_over("deeper")]})
+    async with sessions.open(mode="yolo", resume=Resume(first.session)) as again:
+        result = await again.go_on()
+    assert result.answer == "both done"
+    after = model_server.views[count:]
+    assert sorted(view.identity.split(",")[0].split(" ")[2] for view in after) == ["DevOps", "Repo", "Repo", "the"]
+    for view in after:
+        assert_answered_once(view)
+    texts = [each.text for each in after[-1].entries[-1].results]
+    assert "[repo#1 · ok" in texts[0]
+    assert "with what DevOps found" in texts[0]
+    assert "[repo#2 · ok" in texts[1]
+    assert (sessions.workspace / "log.txt").read_text() == "deeper\n"
+
+
+@pytest.mark.parametrize("role", ["coding", "repo", "chat", "devops"])
+async def test_every_role_goes_on_with_the_request_it_was_stopped_in(sessions: Sessions, model_server: ModelServer, role: str) -> None:
+    async def work(agent: Agent) -> Reply:
+        await agent.call("thinking", thought="a thought") if role == "chat" else await agent.call("read_file", path="notes.txt")
+        return Reply("lost words")
+
+    who = {"coding": "are Coding", "repo": "are Repo", "chat": "are Chat", "devops": "are DevOps"}[role]
+    first = await _stopped(sessions, model_server, [call(f"delegate_{role}", task="work")], who, work)
+    before, count = _of(model_server, who)[-1], len(model_server.views)
+    model_server.play({"are the Director": ["all done"], who: [hand_over("did it")]})
+    async with sessions.open(mode="yolo", resume=Resume(first.session)) as opened:
+        assert (await opened.go_on()).answer == "all done"
+    assert json.dumps(_blocks(_messages(before))) == json.dumps(_blocks(_messages(model_server.views[count])))
+
+
+REFUSED = {
+    "over_budget": ("[resume]\nmax_replay_messages = 2\n", lambda sessions: None),
+    "workspace_moved": (
+        '[resume]\ndegrade_on_workspace_change = "block"\n',
+        lambda sessions: commit(sessions.workspace, "commit", "-q", "--allow-empty", "-m", "moved"),
+    ),
+}
+
+
+@pytest.mark.parametrize("reason", REFUSED)
+async def test_a_delegation_that_may_not_go_on_gives_its_parent_a_report_without_a_model(
+    sessions: Sessions, model_server: ModelServer, reason: str
+) -> None:
+    first = await _stopped(sessions, model_server, [call("delegate_coding", task="work")], "are Coding", _two_steps)
+    count = len(model_server.views)
+    more, happens = REFUSED[reason]
+    happens(sessions)
+    sessions.configure(more)
+    model_server.play({"are the Director": ["I see"]})
+    async with sessions.open(mode="yolo", resume=Resume(first.session)) as opened:
+        result = await opened.go_on()
+    (asked,) = model_server.views[count:]
+    text = asked.entries[-1].results[0].text
+    assert text.startswith(f"[coding#1 · degraded · {reason}]")
+    assert "made.txt" in text
+    assert not asked.entries[-1].results[0].is_error
+    assert any(reason in warning for warning in result.warnings)
+
+
+async def test_a_workspace_that_moved_is_told_and_goes_on_where_that_is_wanted(sessions: Sessions, model_server: ModelServer) -> None:
+    first = await _stopped(sessions, model_server, [call("delegate_coding", task="work")], "are Coding", _two_steps)
+    commit(sessions.workspace, "commit", "-q", "--allow-empty", "-m", "moved")
+    model_server.play({"are the Director": ["all done"], "are Coding": [hand_over("made it")]})
+    async with sessions.open(mode="yolo", resume=Resume(first.session)) as opened:
+        result = await opened.go_on()
+    assert result.answer == "all done"
+    assert any("another commit" in warning for warning in result.warnings)
+
+
+async def test_what_is_switched_off_leaves_no_checkpoint_and_is_not_resumed(sessions: Sessions, model_server: ModelServer) -> None:
+    sessions.configure("[resume]\nenable = false\n")
+    model_server.play({"are the Director": ["the answer"]})
+    async with sessions.open() as opened:
+        first = await opened.do("the task")
+    (path,) = sessions.home.glob(".yagent/data/rollout/**/*.jsonl")
+    assert not any(isinstance(entry.record, AgentCheckpoint) for entry in read(path))
+    with pytest.raises(ResumeRefused, match="YAGENT_RESUME"):
+        async with sessions.open(resume=Resume(first.session)):
+            pass
+
+
+async def test_a_session_is_open_in_one_process_at_a_time(sessions: Sessions, model_server: ModelServer) -> None:
+    model_server.play({"are the Director": ["the answer", "more"]})
+    async with sessions.open() as opened:
+        first = await opened.do("the task")
+        with pytest.raises(SessionInUse, match="open in another process"):
+            async with sessions.open(resume=Resume(first.session)):
+                pass
+        with pytest.raises(ResumeRefused, match="open in another process"):
+            async with sessions.open(resume=Resume()):
+                pass
+    async with sessions.open(resume=Resume()) as again:
+        assert (await again.do("and now?")).session == first.session

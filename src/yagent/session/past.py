@@ -63,7 +63,10 @@ class Past:
         """Where the Director goes on; the account of the task takes up the results he has."""
         names = {child.meta.delegation_id: child.meta.name or child.meta.agent for child in self.records.delegations}
         account.recall(dict(_results(self.director.messages)), names)
-        return await self.taking_up.agent(AgentIdentity(DIRECTOR), self.director, self.records.director, goes_on=goes_on)
+        taken = await self.taking_up.agent(AgentIdentity(DIRECTOR), self.director, self.records.director, goes_on=goes_on)
+        for note in self.taking_up.notes:
+            account.warn(note)
+        return taken
 
 
 def _results(messages: Sequence[Message]) -> Iterator[tuple[str, str]]:

@@ -16,7 +16,7 @@ from yagent.protocol.ids import AgentIdentity
 from yagent.protocol.messages import Message, ToolCall, ToolResult
 from yagent.protocol.stop import StopReason
 from yagent.records import dataclass
-from yagent.rollout.checkpoint import Replaying, degraded
+from yagent.rollout.checkpoint import Replaying, degraded, moved
 from yagent.rollout.records import TurnContext
 from yagent.rollout.replay import Replayed, Segment, replay, unknown_outcome
 from yagent.rollout.scan import SessionRecords
@@ -24,6 +24,7 @@ from yagent.runtime.supervise import in_thread
 from yagent.session.resume import ResumeSettings, Standing
 
 MAY_GO_ON = ("", StopReason.PAUSED, StopReason.CANCELLED)  # "": no terminal record, the process was killed (I-32, decisions)
+MOVED = "The workspace stands at another commit than when this session was stopped; its agents go on with what they knew then."
 DONE = (StopReason.AGENT_EXIT, StopReason.PLAIN_TEXT)
 
 
@@ -49,6 +50,7 @@ class TakingUp:
         self._settings = settings
         self._standing = standing
         self._taken: dict[str, TakenUp] = {}
+        self.notes: dict[str, None] = {}  # what the user has to know of what was found, once each
 
     def of(self, delegation_id: str) -> TakenUp:
         """A delegation that was found to go on."""
@@ -111,12 +113,10 @@ class TakingUp:
         """Why a delegation cannot go on; empty when it can, or when it was done already."""
         if past.stop_reason in DONE:
             return ()
-        found = degraded(
-            past,
-            Replaying(
-                self._settings.token_budget, self._settings.max_messages, (await self._standing()).head, self._settings.block_on_change
-            ),
-        )
+        settings, head = self._settings, (await self._standing()).head
+        found = degraded(past, Replaying(settings.token_budget, settings.max_messages, head, settings.block_on_change))
+        if not settings.block_on_change and moved(past, head):
+            self.notes[MOVED] = None
         if not found and past.stop_reason not in MAY_GO_ON:
             return (past.stop_reason,)
         return found
