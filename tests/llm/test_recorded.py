@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -10,9 +11,19 @@ from hypothesis import strategies as st
 
 from tests.llm.conftest import events_of
 from tests.support.virtual_time import VirtualClock
-from yagent.llm.engine import Completed, Engine, Head, ModelError, ReasoningDelta, Sent, TextDelta
+from yagent.llm.divergence import Divergence
+from yagent.llm.engine import Completed, Dialogue, Engine, Head, ModelError, ReasoningDelta, Sent, TextDelta
 from yagent.llm.playback import Playback
-from yagent.llm.recorded import Divergence, RecordedEngine, RecordedTurn, ReplayDiverged, ReplaySettings, compare_results, normalise
+from yagent.llm.recorded import (
+    RecordedConversation,
+    RecordedEngine,
+    RecordedSession,
+    RecordedTurn,
+    ReplayDiverged,
+    ReplaySettings,
+    prompt_fingerprint,
+)
+from yagent.llm.recorded_consult import RecordedConsultant
 from yagent.llm.scripted import ScriptedEngine, ScriptedReply, ScriptedRequest, UnknownAgent
 from yagent.protocol.messages import (
     Message,
@@ -30,11 +41,16 @@ DIRECTOR, CODING = "You are the Director.", "You are Coding."
 IDENTITY = ModelIdentity("recorded", "m", "openai")
 
 
-def turn(conversation: str, agent: str, task: str, text: str, *results: ToolResult) -> RecordedTurn:
+def turn(text: str, *results: ToolResult, **more: Any) -> RecordedTurn:
     """A recorded reply that made a call for each result."""
     calls = tuple(ToolCall(result.call_id, result.name, "{}") for result in results)
     message = Message("assistant", (Reasoning("I think"), Text(text), *calls), IDENTITY.fingerprint)
-    return RecordedTurn(conversation, agent, task, message, "tool_calls" if calls else "stop", Usage(10, 2), results)
+    return RecordedTurn(message, "tool_calls" if calls else "stop", Usage(10, 2), results, **more)
+
+
+def conversation(identity: str, agent: str, task: str, *turns: RecordedTurn, **more: Any) -> RecordedConversation:
+    """What one agent said."""
+    return RecordedConversation(identity, agent, task, turns, **more)
 
 
 def result(call_id: str, text: str, *, is_error: bool = False) -> ToolResult:
@@ -56,30 +72,44 @@ async def last(engine: Engine, conversation: str, agent: str, task: str) -> str:
     return done.message.text
 
 
-def recorded(*turns: RecordedTurn, clock: VirtualClock, settings: ReplaySettings | None = None) -> tuple[RecordedEngine, list[Divergence]]:
+def recorded(
+    *conversations: RecordedConversation, clock: VirtualClock, settings: ReplaySettings | None = None, live: Engine | None = None
+) -> tuple[RecordedEngine, list[Divergence]]:
     """An engine and what it reports."""
     found: list[Divergence] = []
-    return RecordedEngine(turns, Playback(clock), identity=IDENTITY, report=found.append, settings=settings), found
+    session = RecordedSession(conversations, found.append, settings)
+    return RecordedEngine(session, Playback(clock), identity=IDENTITY, live=live), found
+
+
+async def step(dialogue: Dialogue, *results: ToolResult) -> str:
+    """One reply, appended with the results of its calls; its text."""
+    done = (await events_of(dialogue))[-1]
+    assert isinstance(done, Completed)
+    dialogue.append(done.message)
+    if results:
+        dialogue.append(result_message(*results))
+    return done.message.text
 
 
 async def test_a_recording_is_told_word_by_word_and_whole(clock: VirtualClock) -> None:
-    engine, _ = recorded(turn("", DIRECTOR, "do it", "two words"), clock=clock)
+    said = turn("two words")
+    engine, _ = recorded(conversation("", DIRECTOR, "do it", said), clock=clock)
     dialogue = engine.open(head(DIRECTOR, "c"))
     dialogue.append(user_message("Today is Monday.\n\ndo  it"))
     events = await events_of(dialogue)
     assert isinstance(events[0], Sent)
     assert [event.text for event in events if isinstance(event, TextDelta)] == ["two", " words"]
     assert "".join(event.text for event in events if isinstance(event, ReasoningDelta)) == "I think"
-    assert events[-1] == Completed(turn("", DIRECTOR, "do it", "two words").message, "stop", Usage(10, 2), "m")
-    assert engine.unplayed == 0
+    assert events[-1] == Completed(said.message, "stop", Usage(10, 2), "m")
+    assert engine.session.unplayed == 0
 
 
 async def test_agents_are_matched_by_who_they_are_and_what_they_do_in_any_order(clock: VirtualClock) -> None:
-    engine, _ = recorded(
-        turn("", DIRECTOR, "task", "director"),
-        turn("d1", CODING, "fix a", "first a"),
-        turn("d2", CODING, "fix b", "b"),
-        turn("d3", CODING, "fix a", "second a"),
+    engine, found = recorded(
+        conversation("", DIRECTOR, "task", turn("director")),
+        conversation("d1", CODING, "fix a", turn("first a")),
+        conversation("d2", CODING, "fix b", turn("b")),
+        conversation("d3", CODING, "fix a", turn("second a")),
         clock=clock,
     )
     assert await last(engine, "3", CODING, "fix b") == "b"
@@ -88,68 +118,143 @@ async def test_agents_are_matched_by_who_they_are_and_what_they_do_in_any_order(
     assert await last(engine, "0", DIRECTOR, "task") == "director"
     with pytest.raises(UnknownAgent, match="You are Coding"):
         await last(engine, "4", CODING, "fix a")
+    assert [each.what for each in found] == ["unknown"]
+
+
+async def test_of_two_with_one_task_each_gets_its_own_and_a_longer_task_is_not_taken_for_a_shorter(clock: VirtualClock) -> None:
+    engine, _ = recorded(
+        conversation("d1", CODING, "fix", turn("first")),
+        conversation("d2", CODING, "fix", turn("second")),
+        conversation("d3", CODING, "fix all", turn("all")),
+        clock=clock,
+    )
+    assert await last(engine, "s-d2", CODING, "fix") == "second"
+    assert await last(engine, "s-x", CODING, "fix all") == "all"
+    assert await last(engine, "s-d1", CODING, "fix") == "first"
+
+
+async def test_an_id_that_comes_again_in_a_later_run_begins_the_next_conversation(clock: VirtualClock) -> None:
+    engine, _ = recorded(conversation("d1", CODING, "fix a", turn("a")), conversation("d1", CODING, "fix b", turn("b")), clock=clock)
+    assert await last(engine, "s-d1", CODING, "fix a") == "a"
+    assert await last(engine, "s-d1", CODING, "fix b") == "b"
+
+
+async def test_a_restored_conversation_goes_on_behind_what_was_said(clock: VirtualClock) -> None:
+    engine, _ = recorded(conversation("", DIRECTOR, "t", turn("one", result("c1", "ok")), turn("two")), clock=clock)
+    dialogue = engine.open(head(DIRECTOR, "c"))
+    for message in (user_message("t"), turn("one", result("c1", "ok")).message, result_message(result("c1", "ok"))):
+        dialogue.append(message)
+    assert await step(dialogue) == "two"
 
 
 async def test_results_are_compared_and_differences_reported(clock: VirtualClock) -> None:
-    engine, found = recorded(
-        turn("", DIRECTOR, "t", "go", result("c1", "took 1.25 s in /tmp/abc/x"), result("c2", "1 passed")),
-        turn("", DIRECTOR, "t", "end"),
-        clock=clock,
-    )
+    first = turn("go", result("c1", "took 1.25 s in /tmp/abc/x"), result("c2", "1 passed"), step=1)
+    engine, found = recorded(conversation("", DIRECTOR, "t", first, turn("end"), name="Director"), clock=clock)
     dialogue = engine.open(head(DIRECTOR, "c"))
     dialogue.append(user_message("t"))
-    done = (await events_of(dialogue))[-1]
-    assert isinstance(done, Completed)
-    dialogue.append(done.message)
-    dialogue.append(result_message(result("c1", "took 12 ms in /tmp/other/y"), result("c2", "2 failed")))
-    assert [(item.call_id, item.what, item.recorded, item.now) for item in found] == [("c2", "text", "1 passed", "2 failed")]
-    assert isinstance((await events_of(dialogue))[-1], Completed)
+    await step(dialogue, result("c1", "took 12 ms in /tmp/other/y"), result("c2", "2 failed"))
+    expected = [("Director", 1, "c2", "text", "1 passed", "2 failed")]
+    assert [(item.agent, item.step, item.call_id, item.what, item.recorded, item.now) for item in found] == expected
+    assert await step(dialogue) == "end"
     with pytest.raises(ReplayDiverged, match="is over"):
         await events_of(dialogue)
+    assert [each.what for each in found] == ["text", "over"]
 
 
 async def test_a_strict_replay_stops_at_the_first_difference(clock: VirtualClock) -> None:
-    turns = [turn("", DIRECTOR, "t", "go", result("c1", "ok")), turn("", DIRECTOR, "t", "end")]
-    engine, _ = recorded(*turns, clock=clock, settings=ReplaySettings(strict=True))
+    turns = (turn("go", result("c1", "ok")), turn("end"))
+    engine, _ = recorded(conversation("", DIRECTOR, "t", *turns), clock=clock, settings=ReplaySettings(strict=True))
     dialogue = engine.open(head(DIRECTOR, "c"))
     dialogue.append(user_message("t"))
-    await events_of(dialogue)
-    dialogue.append(result_message(result("c1", "no", is_error=True)))
-    with pytest.raises(ReplayDiverged, match=r"run_bash \(c1\).*error flag"):
+    await step(dialogue, result("c1", "no", is_error=True))
+    with pytest.raises(ReplayDiverged, match=r"run_bash \(c1\).*error: no"):
         await events_of(dialogue)
 
 
-def test_missing_and_unexpected_results_are_differences() -> None:
-    found = compare_results("a", [result("c1", "x"), result("c2", "y")], [result("c2", "y"), result("c3", "z")])
-    assert [(item.call_id, item.what) for item in found] == [("c1", "missing"), ("c3", "unexpected")]
-    assert compare_results("a", [], [result("c9", "z")]) == []
+async def test_what_the_agent_is_told_in_between_is_compared(clock: VirtualClock) -> None:
+    engine, found = recorded(
+        conversation("", DIRECTOR, "t", turn("one", told=("hurry",)), turn("two", told=()), turn("three")), clock=clock
+    )
+    dialogue = engine.open(head(DIRECTOR, "c"))
+    dialogue.append(user_message("t"))
+    await step(dialogue)
+    await step(dialogue)
+    dialogue.append(user_message("slowly"))
+    await step(dialogue)
+    assert [(each.what, each.recorded, each.now) for each in found] == [("told", "hurry", ""), ("told", "", "slowly")]
 
 
-@pytest.mark.parametrize(
-    ("recorded_text", "now"),
-    [
-        ("Ran 3 tests in 0.012s", "Ran 3 tests in 1.5s"),
-        ("exit 0 after 180 ms", "exit 0 after 2.5 s"),
-        ("wrote /tmp/tmpab12/out.txt", "wrote /var/folders/zz/abc/T/tmpq/out.txt"),
-        ("started, pid 4711", "started, pid 12"),
-        ("<Foo at 0x7f00deadbeef>", "<Foo at 0x10a2b3c4d>"),
-        ("listening on 127.0.0.1:40123", "listening on 127.0.0.1:55555"),
-        ("2026-11-30T12:00:00Z done", "2027-01-01 00:00:00.123+01:00 done"),
-        ("/home/a/repo/x.py:3", "/srv/b/x.py:3"),
-        ("line \nend\n", "line\nend"),
-    ],
-)
-def test_what_differs_from_run_to_run_is_no_difference(recorded_text: str, now: str) -> None:
-    places = (("/home/a/repo", "<repo>"), ("/srv/b", "<repo>"))
-    assert normalise(recorded_text, places) == normalise(now, places)
+async def test_a_record_that_was_cut_ends_each_run_in_words_of_its_own(clock: VirtualClock) -> None:
+    stopped = turn("one", result("c1", "x"), closing="[stopped]")
+    engine, found = recorded(conversation("", DIRECTOR, "t", stopped, turn("two", run=1)), clock=clock)
+    dialogue = engine.open(head(DIRECTOR, "c"))
+    dialogue.append(user_message("t"))
+    await step(dialogue, result("c1", "x"))
+    assert await step(dialogue) == "[stopped]"
+    engine.session.run = 1
+    dialogue.append(user_message("and now?"))
+    assert await step(dialogue) == "two"
+    assert found == []
 
 
-@pytest.mark.parametrize(
-    ("recorded_text", "now"),
-    [("3 passed", "2 passed"), ("x = 10", "x = 11"), ("a.py:3", "a.py:4"), ("exit code 0", "exit code 1"), ("a", "A")],
-)
-def test_what_means_something_stays_a_difference(recorded_text: str, now: str) -> None:
-    assert normalise(recorded_text) != normalise(now)
+async def test_a_live_model_goes_on_after_everything_that_was_said_and_is_compared_while_it_does_the_same(clock: VirtualClock) -> None:
+    seen: list[ScriptedRequest] = []
+
+    def script(request: ScriptedRequest) -> ScriptedReply:
+        seen.append(request)
+        return ScriptedReply(text="other words", calls=(ToolCall(f"live{len(seen)}", "run_bash", '{"a": 1}' if len(seen) == 3 else "{ }"),))
+
+    turns = [turn(f"said {number}", result(f"c{number}", "ok"), step=number) for number in (1, 2, 3, 4)]
+    live = ScriptedEngine(script, Playback(clock))
+    engine, found = recorded(conversation("", DIRECTOR, "t", *turns, live_from=1), clock=clock, live=live)
+    assert engine.identity == live.identity
+    dialogue = engine.open(head(DIRECTOR, "c"))
+    dialogue.append(user_message("t"))
+    assert await step(dialogue, result("c1", "ok")) == "said 1"
+    assert await step(dialogue, result("live1", "ok")) == "other words"
+    assert [message.text for message in seen[0].messages] == ["t", "said 1", ""]
+    await step(dialogue, result("live2", "not ok"))
+    await step(dialogue, result("live3", "ok"))
+    assert [(each.step, each.what, each.call_id) for each in found] == [(3, "text", "live2"), (4, "calls", "")]
+    assert "run_bash {}" in found[1].recorded
+
+
+async def test_what_was_never_asked_for_is_counted_and_reported(clock: VirtualClock) -> None:
+    engine, found = recorded(
+        conversation("", DIRECTOR, "t", turn("one"), turn("two", step=2), name="Director"),
+        conversation("d", CODING, "x", turn("y")),
+        clock=clock,
+    )
+    await last(engine, "c", DIRECTOR, "t")
+    assert engine.session.unplayed == 2
+    engine.session.report_unplayed()
+    assert [(each.agent, each.what, each.step) for each in found] == [("Director", "unplayed", 2)]
+
+
+async def test_another_system_prompt_is_a_remark_and_no_divergence(clock: VirtualClock) -> None:
+    known = prompt_fingerprint(head(DIRECTOR, "").system)
+    engine, found = recorded(
+        conversation("", DIRECTOR, "t", turn("one"), name="Director", prompt=known),
+        conversation("d", CODING, "t", turn("one"), name="Coding", prompt="0" * 16),
+        clock=clock,
+    )
+    await last(engine, "c", DIRECTOR, "t")
+    await last(engine, "d", CODING, "t")
+    assert (list(engine.session.remarks), found) == (["Coding has another system prompt now than in the record."], [])
+
+
+async def test_the_questions_of_tools_are_answered_from_their_recorded_results(clock: VirtualClock) -> None:
+    call = ToolCall("c1", "thinking", '{"arguments": "{\\"thought\\": \\"is it so?\\"}"}')
+    asked = RecordedTurn(Message("assistant", (call,)), "tool_calls", None, (ToolResult("c1", "thinking", "it is so"),))
+    said = conversation("", DIRECTOR, "t", asked)
+    engine, _ = recorded(said, clock=clock)
+    consultant = RecordedConsultant("thinking", [said], engine)
+    assert await last(consultant, "thinking-1", "Think.", "is it so?") == "it is so"
+    with pytest.raises(UnknownAgent, match="no answer"):
+        await last(consultant, "thinking-2", "Think.", "why?")
+    live = ScriptedEngine(lambda request: ScriptedReply(text="because"), Playback(clock))
+    goes_on, _ = recorded(said, clock=clock, live=live)
+    assert await last(RecordedConsultant("thinking", [said], goes_on), "thinking-2", "Think.", "why?") == "because"
 
 
 @given(st.text(), st.text())

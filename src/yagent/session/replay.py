@@ -3,6 +3,7 @@
 import heapq
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import field, replace
+from functools import cache
 from pathlib import Path
 from typing import Any, ClassVar, Final
 
@@ -173,6 +174,7 @@ def agent_line(role: str) -> str:
     return prompts.text(name, **dict.fromkeys(prompts.variables(name), "")).strip().partition("\n")[0].strip()
 
 
+@cache
 def is_reminder(text: str) -> bool:
     """Whether the program itself says this to agents."""
     prompts = Prompts()
@@ -247,11 +249,10 @@ class _Reading:
     def turns(self) -> tuple[RecordedTurn, ...]:
         """Every reply, once all is read."""
         self._end_run()
-        following = [*self._replies[1:], None]
+        runs = [*(reply.run for reply in self._replies[1:]), None]
         return tuple(
-            reply.turn(_closing(self._reasons[reply.run]) if is_last else "", is_last=is_last)
-            for reply, after in zip(self._replies, following, strict=True)
-            for is_last in (after is None or after.run != reply.run,)
+            reply.turn("" if reply.run == next_run else _closing(self._reasons[reply.run]), is_last=reply.run != next_run)
+            for reply, next_run in zip(self._replies, runs, strict=False)
         )
 
     def _reply(self, record: ResponseItem, ordinal: int) -> None:

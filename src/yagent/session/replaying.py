@@ -1,24 +1,26 @@
 """Plays a recorded session: where its models come from, and its tasks one after the other behind the client port."""
 
 from collections.abc import AsyncIterator, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from typing import Any, Final
 
 from yagent.llm.divergence import Divergence, Places
 from yagent.llm.engine import Engine
 from yagent.llm.playback import Playback
-from yagent.llm.recorded import RecordedEngine, RecordedSession, ReplaySettings
+from yagent.llm.recorded import RecordedConversation, RecordedEngine, RecordedSession, RecordedTurn, ReplaySettings
 from yagent.llm.recorded_consult import RecordedConsultant
 from yagent.protocol.client import Client, Question, Snapshot
 from yagent.protocol.events import Event
 from yagent.protocol.messages import ModelIdentity
-from yagent.protocol.ops import Op, StartTask, StopTask
+from yagent.protocol.ops import Op, StartTask, SteerTask, StopTask
 from yagent.protocol.result import TaskResult
 from yagent.protocol.stop import StopReason, strongest
 from yagent.records import dataclass
 from yagent.runtime.clock import Clock
 from yagent.session.engines import EngineSource
-from yagent.session.replay import RecordedTask, Recording
+from yagent.session.queue import TaskRefused
+from yagent.session.replay import RecordedTask, Recording, is_reminder
 
 IDENTITY: Final = ModelIdentity("recording", "recorded", "openai")
 OWN_ENDS: Final = (StopReason.AGENT_EXIT, StopReason.PLAIN_TEXT, StopReason.MAX_STEPS, StopReason.LOOP_DETECTED)
@@ -79,7 +81,7 @@ class ReplayClient:
         """See `Client.submit`. The words of `StartTask` are those of the recording, whatever they are."""
         if isinstance(op, StartTask):
             return await self._all_tasks()
-        if isinstance(op, StopTask):
+        if isinstance(op, StopTask) and not op.delegation_id:
             self._is_stopped = True
         return await self._client.submit(op)
 
@@ -98,6 +100,7 @@ class ReplayClient:
     async def _all_tasks(self) -> TaskResult:
         results: list[TaskResult] = []
         session = self._replay.session
+        session.playing = self._say_again
         for number, task in enumerate(self._replay.recording.tasks):
             session.run = number
             result = await self._client.submit(StartTask(task.prompt))
@@ -110,6 +113,13 @@ class ReplayClient:
         if not self._is_stopped and not self._replay.divergences:
             session.report_unplayed()
         return _together(results)
+
+    async def _say_again(self, conversation: RecordedConversation, turn: RecordedTurn) -> None:
+        """What the user said to an agent at work is said again during the same step; what it hears from the program comes by itself."""
+        for text in turn.told or ():
+            if not is_reminder(text):
+                with suppress(TaskRefused):  # not heard: the engine reports it
+                    await self._client.submit(SteerTask(text, conversation.id))
 
     def _compare_end(self, task: RecordedTask, result: TaskResult) -> None:
         """Report a task that does not end as it did, where it ended by itself."""

@@ -2,7 +2,7 @@
 
 import asyncio
 import os
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
@@ -14,9 +14,7 @@ from yagent.protocol.stop import FAILED, INTERRUPTED, PIPE_CLOSED, SUCCESS, TERM
 from yagent.protocol.visible import visible
 from yagent.records import dataclass
 from yagent.runtime.clock import SystemClock
-
-if TYPE_CHECKING:
-    from yagent.session.replay_session import OpenReplay, ReplayRequest
+from yagent.session.replay_session import OpenReplay, ReplayRequest, open_replay
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -38,8 +36,6 @@ def command(context: typer.Context, options: ReplayOptions) -> None:
     The model's words come from the record; tools, edits and commands are real, in a copy of the repository at the recorded commit. What
     -y would ask for is refused.
     """
-    from yagent.session.replay_session import ReplayRequest
-
     if options.model is not None and not options.model.strip():
         raise UnusableOption("-m is empty. Name the model that is to go on, or leave it out.")
     request = ReplayRequest(
@@ -54,9 +50,7 @@ def command(context: typer.Context, options: ReplayOptions) -> None:
     raise SystemExit(asyncio.run(_replay(request)))
 
 
-async def _replay(request: "ReplayRequest") -> int:
-    from yagent.session.replay_session import open_replay
-
+async def _replay(request: ReplayRequest) -> int:
     clock = SystemClock()
     async with open_replay(request, clock) as opened:
         _tell(*_introduction(opened, request))
@@ -70,7 +64,7 @@ async def _replay(request: "ReplayRequest") -> int:
         return code
 
 
-def _introduction(opened: "OpenReplay", request: "ReplayRequest") -> list[str]:
+def _introduction(opened: OpenReplay, request: ReplayRequest) -> list[str]:
     """What is about to happen, and what to know of it."""
     recording = opened.recording
     tasks = f"{len(recording.tasks)} tasks" if len(recording.tasks) > 1 else "1 task"
@@ -82,7 +76,7 @@ def _introduction(opened: "OpenReplay", request: "ReplayRequest") -> list[str]:
     ]
 
 
-def _account(opened: "OpenReplay") -> list[str]:
+def _account(opened: OpenReplay) -> list[str]:
     """Where the replay and its record part."""
     lines = [f"Note: {remark}" for remark in opened.replay.session.remarks]
     divergences = opened.replay.divergences
