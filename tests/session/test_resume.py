@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 from collections.abc import Awaitable, Callable
 from pathlib import Path
@@ -233,9 +232,11 @@ async def test_delegations_side_by_side_go_on_each_by_itself_and_nested_ones_wit
         return await _stopping(agent)
 
     async def _stopping(agent: Agent) -> Reply:
-        if len(arrived) == 2:
-            await opened[0].session.submit(StopTask())
-        await asyncio.Event().wait()
+        number = 1
+        while len(arrived) < 2:
+            number += 1
+            await agent.call("read_file", path="notes.txt", start_line=number)
+        await opened[0].session.submit(StopTask())
         return Reply("never said")
 
     model_server.play({"are the Director": [PARALLEL], "are Repo": repo, "are DevOps": devops})
@@ -255,7 +256,7 @@ async def test_delegations_side_by_side_go_on_each_by_itself_and_nested_ones_wit
     assert sorted(view.identity.split(",")[0].split(" ")[2] for view in after) == ["DevOps", "Repo", "Repo", "the"]
     for view in after:
         assert_answered_once(view)
-    texts = [each.text for each in after[-1].entries[-1].results]
+    texts = [each.text for entry in after[-1].entries for each in entry.results]
     assert "[repo#1 · ok" in texts[0]
     assert "with what DevOps found" in texts[0]
     assert "[repo#2 · ok" in texts[1]
