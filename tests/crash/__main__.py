@@ -1,6 +1,7 @@
 """The crash matrix: `python -m tests.crash`. Exits 1 when a cut had a fault."""
 
 import argparse
+import logging
 import sys
 import tempfile
 import time
@@ -23,6 +24,7 @@ def main() -> int:
     parser.add_argument("--verbose", action="store_true", help="one line for each kill")
     parser.add_argument("--write", action="store_true", help=f"put the table into {DOCUMENT.name}")
     arguments = parser.parse_args()
+    logging.getLogger().addHandler(logging.NullHandler())  # what fails is in the verdicts
     started = time.monotonic()
     verdicts: list[Verdict] = []
     with tempfile.TemporaryDirectory(prefix="crash-") as place:

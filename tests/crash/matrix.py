@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Awaitable, Callable, Iterator, Sequence
+from collections.abc import Callable, Coroutine, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 from tests.crash import process, troubles
 from tests.crash.cuts import Cut, as_it_lay, boundaries, sample, torn
@@ -16,6 +16,7 @@ from tests.crash.run import Run, Stage
 from tests.crash.verdict import Expected, Verdict, survive
 from tests.crash.world import World, contents
 from tests.support.virtual_time import VirtualTimeLoop
+from yagent.runtime.supervise import Domain
 
 BYTE_POSITIONS = 200
 KILLS = 20
@@ -28,16 +29,24 @@ class Trial:
 
     kind: str
     name: str
-    carry_out: Callable[[], Awaitable[Verdict]]
+    carry_out: Callable[[], Coroutine[Any, Any, Verdict]]
     is_real: bool = False
 
     def verdict(self) -> Verdict:
         """Carry it out on a loop of its own."""
         started = time.monotonic()
         with asyncio.Runner(loop_factory=asyncio.SelectorEventLoop if self.is_real else VirtualTimeLoop) as runner:
-            verdict = runner.run(_awaited(self.carry_out))
+            verdict = runner.run(self._survived())
         verdict.kind, verdict.seconds = self.kind, time.monotonic() - started
         return verdict
+
+    async def _survived(self) -> Verdict:
+        """What nobody foresaw is a fault of this trial, and not the end of all others."""
+        async with Domain("trials") as domain:
+            outcome = await domain.go(self.name, self.carry_out()).outcome()
+        if outcome.value is not None:
+            return outcome.value
+        return Verdict(self.kind, self.name, faults=[f"{type(outcome.error).__name__}: {outcome.error}"])
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,10 +156,6 @@ def _chain(base: Undisturbed, kind: str, cut: Cut, choose: troubles.Choose) -> T
 def _resumable(base: Undisturbed, count: int, seed: int) -> list[Cut]:
     """Some cuts that can go on as they stand."""
     return sample([cut for cut in boundaries(base.run)[3:] if not cut.is_over], count, seed)
-
-
-async def _awaited(carry_out: Callable[[], Awaitable[Verdict]]) -> Verdict:
-    return await carry_out()
 
 
 def every_trial(place: Path, *, real: bool = True) -> Iterator[Trial]:

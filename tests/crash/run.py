@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Mapping, Sequence
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
 from datetime import timedelta
 from pathlib import Path
@@ -11,14 +11,16 @@ from pathlib import Path
 from tests.crash.clocks import MORNING, WitnessClock
 from tests.crash.job import PROMPT, plan_of, script
 from tests.crash.world import Line, Records, World, lines
-from tests.support.model_server import Exchange, ModelServer, RequestView
+from tests.support.model_server import Exchange, ModelServer, RequestView, ScriptError
 from tests.support.session import Sessions
 from yagent.protocol.ops import ResumeTask, StartTask
 from yagent.protocol.result import TaskResult
+from yagent.rollout.writer import RolloutError
 from yagent.runtime.clock import Clock
 from yagent.session.build import open_session
 from yagent.session.request import Resume, RunFlags, SessionRequest
-from yagent.session.session import Session, TaskRefused
+from yagent.session.resume import ResumeRefused
+from yagent.session.session import Session
 
 LATER = MORNING + timedelta(hours=1)
 
@@ -35,11 +37,12 @@ class Moment:
 
 @dataclass(slots=True)
 class Run:
-    """What was seen of a run. `refused`: why it could not go on as it stood; the user then began anew. `before` is what it began with."""
+    """What was seen of a run. `refused`: why it could not go on as it stood; the user then began anew. `lost`: what is not recorded."""
 
     session: str
     result: TaskResult | None = None
     refused: str = ""
+    lost: str = ""
     exchanges: Sequence[Exchange] = ()
     violations: tuple[str, ...] = ()
     moments: list[Moment] = field(default_factory=list)
@@ -57,12 +60,11 @@ class Run:
 
     def newest(self, requests: int | None = None) -> dict[str, Exchange]:
         """The newest of the first so many requests of each agent."""
-        found = self.exchanges if requests is None else self.exchanges[:requests]
-        return {plan_of(each.view).name: each for each in found if each.view is not None}
+        return _by_agent(self.exchanges if requests is None else self.exchanges[:requests])
 
     def first(self) -> dict[str, Exchange]:
         """The first request of each agent."""
-        return {plan_of(each.view).name: each for each in reversed(self.exchanges) if each.view is not None}
+        return _by_agent(list(reversed(self.exchanges)))
 
     @property
     def views(self) -> list[RequestView]:
@@ -81,9 +83,12 @@ class Stage:
     async def begun(self, clock: Clock | None = None) -> Run:
         """The task from its beginning; with a clock of the caller's nothing is watched."""
         run = Run("")
-        async with self._served(run) as server, self._opened(server, clock or self._clock(run, server)) as session:
-            run.session = session.snapshot().session
-            run.result = await session.submit(StartTask(PROMPT))
+        try:
+            async with self._served(run) as server, self._opened(server, clock or self._clock(run, server)) as session:
+                run.session = session.snapshot().session
+                run.result = await session.submit(StartTask(PROMPT))
+        except RolloutError as lost:
+            run.lost = str(lost)
         return self._over(run)
 
     async def resumed(self, session_id: str, clock: Clock | None = None, *, watched: bool = False) -> Run:
@@ -95,7 +100,7 @@ class Stage:
                 run.session = session.snapshot().session
                 try:
                     run.result = await session.submit(ResumeTask())
-                except TaskRefused as refusal:
+                except ResumeRefused as refusal:
                     run.refused = str(refusal)
         return self._over(run)
 
@@ -137,6 +142,16 @@ class Stage:
     def _over(self, run: Run) -> Run:
         run.records, run.tree = self.world.records(), self.world.tree()
         return run
+
+
+def _by_agent(exchanges: Sequence[Exchange]) -> dict[str, Exchange]:
+    """The last of each agent. A request of nobody is a broken rule, and told as such."""
+    found = {}
+    for exchange in exchanges:
+        with suppress(ScriptError):
+            assert exchange.view is not None
+            found[plan_of(exchange.view).name] = exchange
+    return found
 
 
 def _later() -> Clock:

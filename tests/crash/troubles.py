@@ -36,7 +36,7 @@ async def after_a_failing_disk(stage: Stage, expected: Expected, kind: str, numb
     stage.world.begin()
     clock = WitnessClock(BrokenDisk(lambda: stage.world.record_directory, number, DISKS[kind]))
     failed = await stage.begun(clock)
-    cut = Cut(kind, f"from record {number} on", failed.records, failed.tree, failed.newest(), torn=len(failed.records))
+    cut = Cut(kind, f"record {number}", failed.records, failed.tree, failed.newest(), torn=len(failed.records))
     verdict = await survive(stage, expected, cut, failed.session)
     if failed.result is None or failed.result.exit_code != FAILED or "record of this session cannot be written" not in failed.result.error:
         verdict.faults.append(f"the failing disk was told as {failed.result}")
@@ -57,7 +57,7 @@ async def twice_at_once(stage: Stage, expected: Expected, cut: Cut, session: str
     runs = [outcome.value for outcome in outcomes if outcome.value is not None]
     refusals = [outcome.error for outcome in outcomes if outcome.error is not None]
     verdict = expected.judge(cut, stage.world, runs)
-    if len(runs) != 1 or not isinstance(refusals[0], YagentError) or "in use" not in str(refusals[0]):
+    if len(runs) != 1 or not isinstance(refusals[0], YagentError) or "is open in another process" not in str(refusals[0]):
         verdict.faults.append(f"{len(runs)} went on; refused: {refusals!r}")
     verdict.faults += [fault for run in runs for fault in kept(cut.newest, run)]
     return verdict

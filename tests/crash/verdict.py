@@ -129,9 +129,8 @@ async def survive(stage: Stage, expected: Expected, cut: Cut, session: str, cloc
 
 async def _from_nothing(stage: Stage, expected: Expected, cut: Cut, session: str) -> Verdict:
     """The kill came before there was a session: that is said, and the task starts as if for the first time."""
-    said = ""
     try:
-        await stage.resumed(session)
+        said = (await stage.resumed(session)).refused
     except YagentError as refusal:
         said = str(refusal)
     verdict = expected.judge(cut, stage.world, [await stage.begun()])

@@ -51,8 +51,10 @@ class Past:
         return tuple(f"The record of session {self.session}: {text}" for text in (*self.left_out, *self.director.account.skipped))
 
     def check_goes_on(self) -> None:
-        """Raises `ResumeRefused` unless its last task was stopped, or its process killed (I-32)."""
+        """Raises `ResumeRefused` unless there is a last task, and it was stopped or its process killed (I-32)."""
         ended = self.director.stop_reason
+        if not self.has_begun and not self.prompt:
+            raise ResumeRefused(f'Nothing of session {self.session} is on the record, not even its task. Begin again: yagent -p "…"')
         if ended not in MAY_GO_ON:
             raise ResumeRefused(
                 f"Session {self.session} was not stopped on the way: its last task ended with {ended}. "
