@@ -13,6 +13,7 @@ from tests.llm.wire import FORMATS
 from tests.support.fixtures import commit
 from tests.support.model_server import Agent, Call, ModelServer, Reply, RequestView, call, hand_over
 from tests.support.session import Opened, Sessions
+from yagent.protocol.client import ListUnderWay
 from yagent.protocol.ops import StopTask
 from yagent.protocol.result import TaskResult
 from yagent.protocol.stop import StopReason
@@ -250,7 +251,15 @@ async def test_delegations_side_by_side_go_on_each_by_itself_and_nested_ones_wit
 
     model_server.play({"are the Director": ["both done"], "are Repo": goes_on, "are DevOps": [hand_over("deeper")]})
     async with sessions.open(mode="yolo", resume=Resume(first.session)) as again:
+        under_way = await again.session.query(ListUnderWay())
         result = await again.go_on()
+        assert await again.session.query(ListUnderWay()) == ()
+    assert [(each.agent, each.task, each.reasons) for each in under_way] == [
+        ("director", "the task", ()),
+        ("repo", "part one", ()),
+        ("devops", "look deeper", ()),
+        ("repo", "part two", ()),
+    ]
     assert result.answer == "both done"
     after = model_server.views[count:]
     assert sorted(view.identity.split(",")[0].split(" ")[2] for view in after) == ["DevOps", "Repo", "Repo", "the"]
@@ -278,7 +287,7 @@ async def test_every_role_goes_on_with_the_request_it_was_stopped_in(sessions: S
     assert json.dumps(_blocks(_messages(before))) == json.dumps(_blocks(_messages(model_server.views[count])))
 
 
-REFUSED = {
+REFUSED: dict[str, tuple[str, Callable[[Sessions], object]]] = {
     "over_budget": ("[resume]\nmax_replay_messages = 2\n", lambda sessions: None),
     "workspace_moved": (
         '[resume]\ndegrade_on_workspace_change = "block"\n',

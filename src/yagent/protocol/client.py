@@ -49,7 +49,23 @@ class ListSessions:
     limit: int = 100
 
 
-Question: TypeAlias = ListSessions
+@dataclass(frozen=True, slots=True)
+class ListUnderWay:
+    """The agents that were under way when a resumed session was stopped, the Director first; nothing in any other session."""
+
+
+@dataclass(frozen=True, slots=True)
+class UnderWay:
+    """One of them. `reasons` say why it does not go on, as codes: its parent is given a report instead; empty when it goes on at `step`."""
+
+    agent: str
+    delegation_id: DelegationId
+    step: int
+    task: str
+    reasons: tuple[str, ...] = ()
+
+
+Question: TypeAlias = ListSessions | ListUnderWay
 
 
 class Client(Protocol):

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from yagent.agents.loop.task import TaskAccount
+from yagent.protocol.client import UnderWay
 from yagent.protocol.ids import DIRECTOR, AgentIdentity
 from yagent.protocol.messages import Message
 from yagent.records import dataclass
@@ -60,6 +61,21 @@ class Past:
                 f"Session {self.session} was not stopped on the way: its last task ended with {ended}. "
                 f'Say what to do next: yagent -r {self.session} -p "…"'
             )
+
+    async def under_way(self) -> tuple[UnderWay, ...]:
+        """The agents that were under way, the Director first (I-33)."""
+        taken = await self.taking_up.agent(AgentIdentity(DIRECTOR), self.director, self.records.director)
+        own = () if self.director.stop_reason in MAY_GO_ON else (self.director.stop_reason,)
+        return (UnderWay(DIRECTOR, "", taken.resumption.step, self.prompt, own), *self._below(taken))
+
+    def _below(self, taken: TakenUp) -> Iterator[UnderWay]:
+        for stopped in taken.stopped.values():
+            commission, resumption = stopped.commission, stopped.resumption
+            delegation_id = commission.identity.delegation_id
+            step = 0 if resumption is None else resumption.step
+            yield UnderWay(commission.role.name, delegation_id, step, commission.task, stopped.reasons)
+            if resumption is not None:
+                yield from self._below(self.taking_up.of(delegation_id))
 
     async def take_up(self, account: TaskAccount, *, goes_on: bool) -> TakenUp:
         """Where the Director goes on; the account of the task takes up the results he has."""

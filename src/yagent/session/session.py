@@ -5,7 +5,7 @@ from contextlib import suppress
 from functools import partial
 from typing import Any
 
-from yagent.protocol.client import ListSessions, Question, Snapshot
+from yagent.protocol.client import ListSessions, ListUnderWay, Question, Snapshot
 from yagent.protocol.events import Event, Payload
 from yagent.protocol.ops import AnswerAsk, ContinueTask, Op, PauseTask, QueueTask, ResumeTask, Shutdown, StartTask, SteerTask, StopTask
 from yagent.protocol.result import TaskResult
@@ -84,6 +84,8 @@ class Session:
         match question:
             case ListSessions():
                 return self._list_sessions(question.limit)
+            case ListUnderWay():
+                return await self._tasks.under_way()
 
     def _work(self, run: Callable[[], Coroutine[Any, Any, TaskResult]]) -> Coroutine[Any, Any, TaskResult]:
         """A task that begins now: whatever is asked of it from this moment on reaches it."""

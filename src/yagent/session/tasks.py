@@ -15,6 +15,7 @@ from yagent.agents.loop.stop import Panic, classify
 from yagent.agents.loop.task import TaskAccount, TaskLimits
 from yagent.agents.roles.roster import DIRECTOR
 from yagent.errors import YagentError
+from yagent.protocol.client import UnderWay
 from yagent.protocol.events import (
     BackgroundEnded,
     BackgroundStarted,
@@ -101,6 +102,10 @@ class TaskRunner:
             raise ResumeRefused("Nothing that was stopped is left to go on with. Give a new task.")
         self._past.check_goes_on()
         return await self._to_its_end(self._past.prompt, goes_on=self._past.has_begun)
+
+    async def under_way(self) -> tuple[UnderWay, ...]:
+        """Which agents would go on with `go_on`, and which would not."""
+        return () if self._past is None else await self._past.under_way()
 
     async def run(self, prompt: str) -> TaskResult:
         """Carry out a task to its end, whatever that is."""

@@ -116,9 +116,7 @@ class Delegations:
         """Run the role to its end. What fails comes back as an error result; only cancellation is raised."""
         stopped = self._stopped.pop(call.call_id, None)
         if stopped is not None:
-            return (
-                self._reported(stopped) if stopped.resumption is None else await self._carried(stopped.commission, call, stopped.resumption)
-            )
+            return await self._taken_up(stopped, call)
         role = self._roster.get(request.role)
         parent = call.scope.agent
         if role is None:
