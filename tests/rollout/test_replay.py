@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tracemalloc
 from pathlib import Path
 
 import pytest
@@ -230,3 +231,17 @@ def test_a_file_that_is_gone_is_an_error_and_a_directory_an_account(tmp_path: Pa
     with pytest.raises(FileNotFoundError):
         replay([Segment(tmp_path / "gone.jsonl")])
     assert replay([Segment(tmp_path)]).account.count == 1
+
+
+def test_reading_takes_the_memory_of_the_conversation_that_is_left(tmp_path: Path) -> None:
+    page: list[Record] = [*[ResponseItem(user_message("x" * 2000)) for _ in range(500)], Compacted(501, (user_message("short"),))]
+    path = write(tmp_path, *(page * 8))
+    assert path.stat().st_size > 8_000_000
+    tracemalloc.start()
+    try:
+        found = replay([Segment(path)])
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert found.messages == (user_message("short"),)
+    assert peak < 3_000_000
