@@ -8,7 +8,7 @@ from yagent.protocol.messages import Message
 from yagent.thoughts import grammar
 
 MOST_FILES = 20
-NEVER_BEGUN = "It had not begun when the run was stopped. Nothing happened; delegate it again if it is still wanted."
+NEVER_BEGUN = "Nothing of it is on the record: most likely it had not begun. Look before you delegate it again."
 NOTHING_RECORDED = "Nothing of it can be read in the record. It may have changed files: look before you delegate it again."
 
 
