@@ -86,3 +86,68 @@ def test_listeners_hear_changes_once_and_learn_of_a_pause_under_way() -> None:
     assert heard == [True, False]
     gate.listen(heard.append)
     assert heard == [True, False, True]
+
+
+def test_a_pause_holds_what_is_below_and_nothing_else() -> None:
+    director = Gate()
+    coding, repo = director.below(), director.below()
+    nested = coding.below()
+    coding.pause()
+    assert [gate.paused for gate in (director, coding, nested, repo)] == [False, True, True, False]
+    assert [gate.held for gate in (director, coding, nested, repo)] == [False, True, False, False]
+    assert coding.below().paused, "a gate that is made below a closed one is closed"
+
+
+def test_each_pause_is_taken_back_where_it_was_made() -> None:
+    director = Gate()
+    coding = director.below()
+    director.pause()
+    coding.pause()
+    director.resume()
+    assert (director.paused, coding.paused) == (False, True)
+    director.pause()
+    coding.resume()
+    assert coding.paused
+    director.resume()
+    assert not coding.paused
+
+
+async def test_giving_up_goes_down_and_not_up() -> None:
+    director = Gate()
+    coding = director.below()
+    nested = coding.below()
+    nested.pause()
+    coding.abandon()
+    assert [gate.abandoned for gate in (director, coding, nested, coding.below())] == [False, True, True, True]
+    assert not nested.paused
+    with pytest.raises(AbandonedError):
+        await nested.wait()
+    await director.wait()
+
+
+async def test_who_waits_below_goes_on_only_when_nothing_above_is_paused() -> None:
+    director = Gate()
+    nested = director.below().below()
+    director.pause()
+    nested.pause()
+    async with Domain("run") as domain:
+        handle = domain.go("waiter", nested.wait())
+        nested.resume()
+        await settle()
+        assert not handle.done()
+        director.resume()
+        await settle()
+        assert handle.done()
+
+
+def test_listeners_below_hear_only_what_changes_for_them_and_see_the_whole_tree_changed() -> None:
+    director = Gate()
+    coding = director.below()
+    heard: list[tuple[str, bool, bool]] = []
+    director.listen(lambda paused: heard.append(("director", paused, coding.paused)))
+    coding.listen(lambda paused: heard.append(("coding", paused, director.paused)))
+    coding.pause()
+    director.pause()
+    coding.resume()
+    director.resume()
+    assert heard == [("coding", True, False), ("director", True, True), ("director", False, False), ("coding", False, False)]

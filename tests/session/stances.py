@@ -1,0 +1,125 @@
+"""A session whose agents can be held back between their steps, and looked at there."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Callable
+from typing import Any
+
+from tests.support.model_server import Agent, Call, ModelServer, Reply, hand_over
+from tests.support.model_server.scripts import Cast, Roles
+from tests.support.model_server.view import RequestView
+from tests.support.session import Opened, Sessions
+from yagent.protocol.client import RunningAgent
+from yagent.protocol.events import DelegationStarted, Event, TaskPaused, TaskResumed
+
+STEPS = 1500  # of 10 ms of the loop's own time
+
+
+async def until(condition: Callable[[], object]) -> None:
+    """Wait in the time of the loop until `condition()` holds."""
+    for _ in range(STEPS):
+        if condition():
+            return
+        await asyncio.sleep(0.01)
+    raise AssertionError("it did not come true")
+
+
+class Held:
+    """A script whose replies to some agents wait. An agent is named by words of its identity or of its task; `after a result` are those
+    that have just been given the result of a call."""
+
+    def __init__(self, server: ModelServer, roles: Roles) -> None:
+        self._cast = Cast(roles)
+        self._server = server
+        self._gates: dict[str, asyncio.Event] = {}
+        self.waiting: list[str] = []
+        server.script = self
+
+    async def __call__(self, view: RequestView) -> Reply:
+        told = f"{view.identity} {view.task}{' after a result' if view.results else ''}"
+        for words in [each for each in self._gates if each in told]:
+            self.waiting.append(words)
+            await self._gates[words].wait()
+            self.waiting.remove(words)
+        return self._cast(view)
+
+    def hold(self, words: str) -> None:
+        """Let replies to this agent wait."""
+        self._gates[words] = asyncio.Event()
+
+    def release(self, words: str) -> None:
+        """Let them come."""
+        self._gates.pop(words).set()
+
+    def requests(self, words: str) -> int:
+        """How often this agent has asked so far."""
+        return sum(words in f"{view.identity} {view.task}" for view in self._server.views)
+
+
+async def reading(agent: Agent) -> Reply:
+    """Three steps of reading, then the end."""
+    for line in (1, 2, 3):
+        await agent.call("read_file", text=f"I look at line {line}.", path="notes.txt", start_line=line)
+    return hand_over("read it")
+
+
+async def handing_on(agent: Agent) -> Reply:
+    """Has the work done by somebody else, below."""
+    return hand_over(await agent.call("delegate_devops", text="I hand it on.", task="deep"))
+
+
+async def director(agent: Agent) -> str:
+    """Two delegations side by side; what came of them is the answer."""
+    results = await agent.calls(Call("delegate_repo", {"task": "left"}), Call("delegate_repo", {"task": "right"}))
+    return "\n====\n".join(result.text for result in results)
+
+
+def crew(server: ModelServer, **parts: Any) -> Held:
+    """The Director over `left`, and over `right`, who hands on to `deep`."""
+    roles: dict[str | tuple[str, str], Any] = {
+        "are the Director": parts.get("director", director),
+        ("are Repo", "left"): parts.get("left", reading),
+        ("are Repo", "right"): parts.get("right", handing_on),
+        ("are DevOps", "deep"): parts.get("deep", reading),
+    }
+    return Held(server, roles)
+
+
+def agents(opened: Opened) -> dict[str, RunningAgent]:
+    """Those at work, the Director as "director", the others by their role, `left` and `right` told apart by who hands on."""
+    found = opened.session.snapshot().agents
+    return {each.role if each.role != "repo" else names(opened)[each.delegation_id]: each for each in found}
+
+
+def names(opened: Opened) -> dict[str, str]:
+    """The task of each delegation that has begun, by its id."""
+    return {each.delegation_id: each.task for each in opened.told(DelegationStarted)}
+
+
+def paused_and_resumed(opened: Opened) -> list[tuple[str, str, int]]:
+    """What was told of standing still: the type, the agent, the steps it had finished."""
+    found = [event.payload for event in opened.events if isinstance(event.payload, TaskPaused | TaskResumed)]
+    return [(payload.type, payload.agent, payload.step) for payload in found]
+
+
+def records(sessions: Sessions) -> dict[str, list[dict[str, Any]]]:
+    """The records of all agents by their task ("" for the Director)."""
+    found = {}
+    for path in sorted(sessions.home.glob(".yagent/data/rollout/**/*.jsonl")):
+        lines = [json.loads(line) for line in path.read_text().splitlines()]
+        meta = lines[0]["payload"]
+        found[meta["task"] if meta.get("delegation_id") else ""] = lines
+    return found
+
+
+def terminal(lines: list[dict[str, Any]]) -> str:
+    """The stop reason of the last record, "" when it is no terminal one."""
+    last = lines[-1]
+    return str(last["payload"].get("data", {}).get("stop_reason", "")) if last["type"] == "event_msg" else ""
+
+
+def event_of(opened: Opened, kind: type[Any]) -> Event:
+    """The newest event of a kind."""
+    return next(event for event in reversed(opened.events) if isinstance(event.payload, kind))
