@@ -37,6 +37,7 @@ YagentError
     FileTooLargeError
     NotTextError
   ProcessError
+  CopyError
   SearchError
   ShellError
   PromptError
@@ -56,6 +57,7 @@ YagentError
   ForkedFromNothing
   TaskRefused
   ResumeRefused
+  ReplayRefused
   RequestError
   NoDirectoryError
   NoSuchSession

@@ -133,13 +133,13 @@ def read_recording(path: Path) -> Recording:
         raise ReplayRefused("Nothing of this record can be replayed: it holds no reply of the Director.", where=where, fix=fix)
     children = [read for child in delegations if (read := _child(child, account)) is not None]
     conversations = (_conversation(meta, turns, reading.prompt), *(child for child, _ in children))
-    unfinished = {child.meta.call_id or child.meta.delegation_id for child in delegations if child.stop_reason not in FINISHED}
+    stopped = {child.meta.call_id or child.meta.delegation_id for child in delegations if _was_stopped(child)}
     return Recording(
         session=session or meta.session,
         project_dir=meta.project_dir,
         git=meta.git,
         tasks=tuple(reading.tasks),
-        conversations=tuple(_without(each, unfinished) for each in conversations),
+        conversations=tuple(_without(each, stopped) for each in conversations),
         asked_at=tuple(reading.asked_at),
         began=tuple(began for _, began in children),
         remarks=tuple(account.skipped),
@@ -160,8 +160,13 @@ def _conversation(meta: SessionMeta, turns: tuple[RecordedTurn, ...], prompt: st
     return RecordedConversation(meta.delegation_id, agent_line(meta.agent), meta.task, turns, name, prompt)
 
 
+def _was_stopped(child: ChildRecord) -> bool:
+    """Whether a delegation was stopped on its way, be it that it went on later: its result tells of that."""
+    return len(child.segments) > 1 or child.stop_reason not in FINISHED
+
+
 def _without(conversation: RecordedConversation, calls: set[str]) -> RecordedConversation:
-    """The conversation without the results of these calls: what a delegation that was stopped came to is nothing to compare with."""
+    """The conversation without the results of these calls, which are nothing to compare with."""
     turns = (replace(turn, results=tuple(each for each in turn.results if each.call_id not in calls)) for turn in conversation.turns)
     return replace(conversation, turns=tuple(turns))
 

@@ -39,10 +39,9 @@ async def copied(recording: Recording, git: Git) -> AsyncIterator[ReplayPlace]:
         raise _refused(recording, "The record names no commit: the session did not work in a repository that has one.")
     private = await in_thread(_private_directory)
     try:
-        name = os.path.basename(recording.project_dir) or "workspace"
         on_branch = branch if isinstance(branch, str) else None
         try:
-            copy = await copy_repository(git, Path(recording.project_dir), head, on_branch, Path(private.name) / name)
+            copy = await copy_repository(git, Path(recording.project_dir), head, on_branch, Path(private.name))
         except CopyError as failure:
             raise _refused(recording, str(failure)) from failure
         remarks = copy.remarks

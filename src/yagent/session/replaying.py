@@ -19,7 +19,7 @@ from yagent.protocol.stop import StopReason, strongest
 from yagent.records import dataclass
 from yagent.runtime.clock import Clock
 from yagent.session.engines import EngineSource
-from yagent.session.queue import TaskRefused
+from yagent.session.refused import TaskRefused
 from yagent.session.replay import RecordedTask, Recording, is_reminder
 
 IDENTITY: Final = ModelIdentity("recording", "recorded", "openai")

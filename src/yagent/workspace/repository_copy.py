@@ -54,9 +54,9 @@ class _Source:
     object_format: str
 
 
-async def copy_repository(git: Git, directory: Path, commit: str, branch: str | None, target: Path) -> Copied:
-    """Copy the repository around `directory` as it was at `commit`, with `branch` checked out (None: no branch), to a new directory
-    `target`.
+async def copy_repository(git: Git, directory: Path, commit: str, branch: str | None, within: Path) -> Copied:
+    """Copy the repository around `directory` as it was at `commit`, with `branch` checked out (None: no branch), to a directory of the same
+    name `within` another.
 
     Raises CopyError when there is no such repository or commit, or when it is too large.
     """
@@ -66,7 +66,8 @@ async def copy_repository(git: Git, directory: Path, commit: str, branch: str | 
     if not await _says(git, source.root, "cat-file", "-t", f"{commit}^{{commit}}") == "commit":
         raise CopyError(f"The commit {commit[:12]} is not in {source.root} any more.")
     remarks = await _judged(git, source.root, commit)
-    await in_thread(target.mkdir, parents=True)
+    target = within / (source.root.name or "repository")
+    await in_thread(target.mkdir)
     await _done(git, target, "init", "--quiet", "--template=", f"--object-format={source.object_format}")
     references = await _references(git, source.root)
     settings = await _settings(git, source.root)
