@@ -18,7 +18,7 @@ from yagent.protocol.ops import StopTask
 from yagent.protocol.result import TaskResult
 from yagent.protocol.stop import StopReason
 from yagent.rollout.reader import read
-from yagent.rollout.records import AgentCheckpoint
+from yagent.rollout.records import AgentCheckpoint, EventMessage
 from yagent.rollout.writer import SessionInUse
 from yagent.session.request import Resume
 from yagent.session.resume import ResumeRefused
@@ -350,3 +350,20 @@ async def test_a_session_is_open_in_one_process_at_a_time(sessions: Sessions, mo
                 pass
     async with sessions.open(resume=Resume()) as again:
         assert (await again.do("and now?")).session == first.session
+
+
+async def test_a_killed_task_is_closed_on_the_record_when_the_user_asks_for_something_else(
+    sessions: Sessions, model_server: ModelServer
+) -> None:
+    model_server.play({"are the Director": [call("read_file", path="notes.txt"), "the answer"]})
+    async with sessions.open() as opened:
+        first = await opened.do("the task")
+    (path,) = sessions.home.glob(".yagent/data/rollout/**/*.jsonl")
+    lines = path.read_text().splitlines(keepends=True)
+    path.write_text("".join(lines[: next(n for n, line in enumerate(lines) if '"the answer"' in line)]))
+    model_server.tolerate = ("prefix",)
+    model_server.play({"are the Director": ["something else"]})
+    async with sessions.open(resume=Resume(first.session)) as opened:
+        assert (await opened.do("leave that")).answer == "something else"
+    ends = [entry.record.data["stop_reason"] for entry in read(path) if isinstance(entry.record, EventMessage) and entry.record.is_terminal]
+    assert ends == ["unaccounted", "plain_text"]

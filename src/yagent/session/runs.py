@@ -23,8 +23,10 @@ from yagent.agents.loop.turn import Turn
 from yagent.llm.engine import Engine, Head
 from yagent.protocol.ids import AgentIdentity
 from yagent.protocol.messages import ModelIdentity, user_message
+from yagent.protocol.stop import StopReason
 from yagent.records import dataclass
 from yagent.rollout.records import AgentCheckpoint, EventMessage, SessionMeta, TurnContext
+from yagent.rollout.replay import RESUMED
 from yagent.runtime.activity import Activity
 from yagent.session.consult import Consultation
 from yagent.session.controls import Control
@@ -177,7 +179,7 @@ def seat_for(
             )
         )
     else:
-        recorder.append(EventMessage("session_resumed", {"program_version": VERSION, "step": taken.resumption.step}))
+        recorder.append(_taken_up(taken))
     if taken is None or identity.delegation_id or taken.context != context:
         recorder.append(context)
     conversation_id = f"{shop.session}{'-' + identity.delegation_id if identity.delegation_id else ''}"
@@ -187,6 +189,15 @@ def seat_for(
         conversation.restore(taken.resumption.messages, taken.resumption.settled)
         surface.restore(taken.resumption.messages)
     return Seat(role, identity, surface, engine.identity, recorder, conversation, {} if taken is None else taken.stopped)
+
+
+def _taken_up(taken: TakenUp) -> EventMessage:
+    """What the Director's record says before he goes on in it: that he does, or that what was under way is over."""
+    step = taken.resumption.step
+    if taken.goes_on or not taken.was_killed:
+        return EventMessage(RESUMED if taken.goes_on else "session_continued", {"program_version": VERSION, "step": step})
+    why = "the process ended without a last word"
+    return EventMessage("turn_aborted", {"stop_reason": StopReason.UNACCOUNTED.value, "status": "error", "steps": step, "error": why})
 
 
 def _turn_context(shop: Workshop, engine: Engine, surface: Surface, system: str) -> TurnContext:

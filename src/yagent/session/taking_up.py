@@ -31,12 +31,14 @@ DONE = (StopReason.AGENT_EXIT, StopReason.PLAIN_TEXT)
 @dataclass(frozen=True, slots=True)
 class TakenUp:
     """Where an agent goes on, the delegations it had under way by the id of their call, the files of its record, and the model, tools and
-    prompt it worked with last."""
+    prompt it worked with last. `goes_on`: it is not told anything new; `was_killed`: nothing on the record says how it ended."""
 
     resumption: Resumption
     stopped: Mapping[str, Stopped] = field(default_factory=dict)
     segments: tuple[Segment, ...] = ()
     context: TurnContext | None = None
+    goes_on: bool = True
+    was_killed: bool = False
 
 
 class TakingUp:
@@ -64,7 +66,9 @@ class TakingUp:
         resumption = Resumption(messages, past.step, settled, changed=past.changed, ran=past.ran, is_over=past.stop_reason == "plain_text")
         after = past.asked_at
         stopped = {call.id: await self._delegation(identity, call, after) for call in delegated}
-        taken = self._taken[identity.delegation_id] = TakenUp(resumption, stopped, segments, past.context)
+        taken = self._taken[identity.delegation_id] = TakenUp(
+            resumption, stopped, segments, past.context, goes_on=goes_on, was_killed=not past.stop_reason
+        )
         return taken
 
     def _under_way(self, identity: AgentIdentity, past: Replayed) -> tuple[tuple[Message, ...], Mapping[str, ToolResult], list[ToolCall]]:
