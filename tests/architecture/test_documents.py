@@ -10,8 +10,6 @@ from yagent.protocol.events import PAYLOADS
 # events that a later issue publishes; an entry that became true is a failure, so the list can only shrink
 NOT_YET_PUBLISHED = {
     "model_routed": "routing",
-    "task_paused": "pause and resume",
-    "task_resumed": "pause and resume",
     "context_compressed": "compression",
     "context_emergency_compressed": "compression",
     "context_ultimate_compressed": "compression",

@@ -139,7 +139,9 @@ async def test_a_stop_after_the_block_changes_nothing(clock: VirtualClock) -> No
     with block:
         await clock.sleep(1)
     block.stop()
+    started = clock.now()
     await clock.sleep(1)
+    assert clock.now() - started == 1
 
 
 async def test_errors_of_a_stopped_block_are_raised(clock: VirtualClock) -> None:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
 from typing import Any
 
 from tests.support.model_server import Agent, Call, ModelServer, Reply, hand_over
@@ -13,8 +15,11 @@ from tests.support.model_server.view import RequestView
 from tests.support.session import Opened, Sessions
 from yagent.protocol.client import RunningAgent
 from yagent.protocol.events import DelegationStarted, Event, TaskPaused, TaskResumed
+from yagent.protocol.ops import Op, Shutdown, StartTask
+from yagent.protocol.result import TaskResult
 
 STEPS = 1500  # of 10 ms of the loop's own time
+DAY = 86_400.0  # longer than any limit
 
 
 async def until(condition: Callable[[], object]) -> None:
@@ -123,3 +128,51 @@ def terminal(lines: list[dict[str, Any]]) -> str:
 def event_of(opened: Opened, kind: type[Any]) -> Event:
     """The newest event of a kind."""
     return next(event for event in reversed(opened.events) if isinstance(event.payload, kind))
+
+
+@dataclass
+class Scene:
+    """A task of the crew under way."""
+
+    sessions: Sessions
+    opened: Opened
+    crew: Held
+    task: asyncio.Future[TaskResult | None]
+
+    async def submit(self, op: Op) -> None:
+        assert await self.opened.session.submit(op) is None
+
+    def id(self, name: str) -> str:
+        return agents(self.opened)[name].delegation_id
+
+    async def works(self, *names: str) -> None:
+        """Wait until these are at work."""
+        await until(lambda: set(names) <= agents(self.opened).keys())
+
+    async def held(self, *names: str) -> None:
+        """Wait until the replies to these wait."""
+        await until(lambda: set(names) <= set(self.crew.waiting))
+
+    async def stands(self, *names: str) -> None:
+        """Wait until these stand still, and nobody else does."""
+        await until(lambda: {name for name, agent in agents(self.opened).items() if agent.stands_still} == set(names))
+
+    async def result(self) -> TaskResult:
+        found = await self.task
+        assert found is not None
+        return found
+
+
+@asynccontextmanager
+async def scene(sessions: Sessions, server: ModelServer, *held: str, person: Any = None, **parts: Any) -> AsyncIterator[Scene]:
+    """A task whose agents are held back at their first step."""
+    held_script = crew(server, **parts)
+    for words in held:
+        held_script.hold(words)
+    async with sessions.open(mode=None if person else "full-yolo", person=person) as opened:
+        task = asyncio.ensure_future(opened.session.submit(StartTask("go")))
+        try:
+            yield Scene(sessions, opened, held_script, task)
+        finally:
+            await opened.session.submit(Shutdown())
+            await asyncio.wait([task])
