@@ -62,6 +62,7 @@ YagentError
   NoDirectoryError
   NoSuchSession
   NoSuchStep
+  NothingToResume
   ExportRefused
   RemovalRefused
   UnreadableRecords

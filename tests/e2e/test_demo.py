@@ -58,3 +58,25 @@ def test_an_interrupted_demo_says_nothing_of_its_recording(isolated_home: Path, 
         told += playing.stderr.read()
     assert playing.returncode == 130, told
     assert "left its recording" not in told
+    assert "Go on with it: yagent demo --resume" in told
+    resumed = play(isolated_home, tmp_path, "--fast", "--resume")
+    assert resumed.returncode == 0, resumed.stderr
+    assert "ROUND_HALF_UP" in resumed.stdout
+
+
+@pytest.mark.parametrize("awaited", ["read_file", "search_replace_in_file", "(exit 1)"])
+def test_a_killed_demo_goes_on_to_the_end_without_a_key(isolated_home: Path, tmp_path: Path, awaited: str) -> None:
+    environ = {**os.environ, "HOME": str(isolated_home), "YAGENT_HOME": str(isolated_home / ".yagent"), "CI": "true"}
+    command = [sys.executable, "-m", "yagent", "demo"]
+    with subprocess.Popen(command, env=environ, cwd=tmp_path, stderr=subprocess.PIPE, stdout=subprocess.DEVNULL, text=True) as playing:
+        assert playing.stderr is not None
+        told = ""
+        while awaited not in told:
+            told += playing.stderr.readline()
+        playing.kill()
+    resumed = play(isolated_home, tmp_path, "--fast", "--resume")
+    assert resumed.returncode == 0, resumed.stderr
+    assert "ROUND_HALF_UP" in resumed.stdout
+    assert "removed again" in resumed.stderr
+    again = play(isolated_home, tmp_path, "--resume")
+    assert (again.returncode, "Begin one: yagent demo" in again.stderr) == (2, True)

@@ -7,7 +7,7 @@ from typing import Final
 from yagent.prompts.text import resource_directory
 from yagent.runtime.clock import Clock
 from yagent.runtime.supervise import in_thread
-from yagent.session.replay import Recording, read_recording
+from yagent.session.replay import read_recording
 from yagent.session.replaying import Replay, ReplayOptions
 from yagent.workspace.processes import Program, capture
 
@@ -22,19 +22,18 @@ SETTINGS: Final = (
 GIT_SECONDS: Final = 30.0
 
 
-async def demonstration(workspace: Path, clock: Clock, *, pace: float) -> Replay:
-    """Copy the repository to `workspace`, commit it, and read the recording. `pace` is the time before each word in seconds."""
+async def lay_out(workspace: Path, clock: Clock) -> None:
+    """Copy the repository to `workspace` and commit it."""
     await in_thread(_copy, resource_directory("demo/repository"), workspace)
     for arguments in (("init", "-q"), ("add", "-A"), ("commit", "-q", "-m", "A shopping cart")):
         flags = [part for setting in SETTINGS for part in ("-c", setting)]
         await capture(Program(("git", *flags, *arguments), workspace, os.environ), clock=clock, timeout=GIT_SECONDS)
-    return Replay(await demonstrated(), clock, ReplayOptions(pace=pace))
 
 
-async def demonstrated() -> Recording:
-    """The recording of the demonstration."""
+async def demonstration(clock: Clock, *, pace: float) -> Replay:
+    """The recording, to be played; `pace` is the time before each word in seconds."""
     director = min(resource_directory(RECORD).glob("*.jsonl"), key=lambda path: len(path.stem))
-    return await in_thread(read_recording, director)
+    return Replay(await in_thread(read_recording, director), clock, ReplayOptions(pace=pace))
 
 
 def _copy(source: Path, target: Path) -> None:

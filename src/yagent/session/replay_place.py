@@ -8,6 +8,7 @@ from pathlib import Path
 
 from yagent.llm.divergence import Places
 from yagent.records import dataclass
+from yagent.runtime.left_behind import held, private_prefix
 from yagent.runtime.supervise import in_thread
 from yagent.session.replay import Recording, ReplayRefused
 from yagent.workspace.git import Git
@@ -48,7 +49,8 @@ async def copied(recording: Recording, git: Git) -> AsyncIterator[ReplayPlace]:
         if dirty is not False:
             work = "with uncommitted work" if dirty else "perhaps with uncommitted work"
             remarks = (f"The session was recorded {work}; the copy is the commit {head[:12]} alone, so results may differ.", *remarks)
-        yield await in_thread(_place_in, recording, copy, remarks)
+        with held(Path(private.name)):
+            yield await in_thread(_place_in, recording, copy, remarks)
     finally:
         await in_thread(private.cleanup)
 
@@ -63,7 +65,7 @@ def _place_in(recording: Recording, copy: Copied, remarks: tuple[str, ...]) -> R
 
 
 def _private_directory() -> tempfile.TemporaryDirectory[str]:
-    return tempfile.TemporaryDirectory(prefix="yagent-replay-", ignore_cleanup_errors=True)
+    return tempfile.TemporaryDirectory(prefix=private_prefix(), ignore_cleanup_errors=True)
 
 
 def _alike(*paths: str | Path) -> Places:

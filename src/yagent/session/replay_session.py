@@ -9,6 +9,7 @@ from typing import Final
 
 from yagent.records import dataclass
 from yagent.runtime.clock import Clock
+from yagent.runtime.left_behind import is_private
 from yagent.runtime.paths import DataHome, project_id
 from yagent.runtime.supervise import in_thread
 from yagent.session.build import open_session, user_home
@@ -95,7 +96,8 @@ def _places(request: ReplayRequest) -> Sequence[Path]:
     """The directories with records: that of the current directory first."""
     home = DataHome.from_environment(request.environ, user_home(request.environ))
     if home.root != home.asked:
-        shutil.rmtree(home.root, ignore_errors=True)
+        if is_private(home.root):
+            shutil.rmtree(home.root, ignore_errors=True)
         home = replace(home, root=home.asked)
     own = home.rollout_dir(project_id(str(request.directory)))
     return [own, *(sorted(own.parent.iterdir()) if own.parent.is_dir() else ())]
