@@ -20,7 +20,6 @@ def main() -> int:
     parser.add_argument("--kind", default="", help="only kinds that hold these words")
     parser.add_argument("--name", default="", help="only kills whose name holds these words")
     parser.add_argument("--every", type=int, default=1, metavar="N", help="one kill of N (default: 1)")
-    parser.add_argument("--no-processes", action="store_true", help="without the kills of real processes")
     parser.add_argument("--verbose", action="store_true", help="one line for each kill")
     parser.add_argument("--write", action="store_true", help=f"put the table into {DOCUMENT.name}")
     arguments = parser.parse_args()
@@ -28,7 +27,7 @@ def main() -> int:
     started = time.monotonic()
     verdicts: list[Verdict] = []
     with tempfile.TemporaryDirectory(prefix="crash-") as place:
-        trials = every_trial(Path(place), real=not arguments.no_processes)
+        trials = every_trial(Path(place))
         wanted = (trial for trial in trials if arguments.kind in trial.kind and arguments.name in trial.name)
         for number, trial in enumerate(wanted):
             if number % arguments.every:

@@ -1,0 +1,65 @@
+"""A sample of the crash matrix; `scripts/crash_matrix` makes all of it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from pathlib import Path
+
+import pytest
+
+from tests.crash import matrix
+from tests.crash.cuts import Cut
+from tests.crash.matrix import Trial, Undisturbed, undisturbed
+
+pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("crash")]
+
+# what is tried, and how many of it
+SAMPLE: Mapping[str, tuple[int, Callable[[Undisturbed], Sequence[Trial]]]] = {
+    "a record": (8, matrix.at_every_record),
+    "a byte": (6, partial(matrix.inside_records, count=6)),
+    "the disk as it lay": (3, matrix.as_files_lay),
+    "a failing disk": (2, matrix.failing_disks),
+    "a clock": (3, partial(matrix.odd_clocks, count=1)),
+    "two at once": (1, partial(matrix.at_once, count=1)),
+    "kill after kill": (1, matrix.kill_after_kill),
+    "a nested delegation": (1, matrix.kill_in_a_resumed_delegation),
+}
+PARTS = [(what, number) for what, (count, _) in SAMPLE.items() for number in range(count)]
+
+
+@pytest.fixture(scope="module")
+def bases(tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, Undisturbed]:
+    """A run to which nothing happened, in two dialects."""
+    return {dialect: undisturbed(tmp_path_factory.mktemp(dialect), dialect) for dialect in ("openai", "anthropic")}
+
+
+@pytest.mark.parametrize(("what", "number"), PARTS)
+def test_a_killed_task_goes_on_to_the_same_end(bases: Mapping[str, Undisturbed], what: str, number: int) -> None:
+    count, group = SAMPLE[what]
+    trials = group(bases["anthropic" if number % 3 == 2 else "openai"])
+    trial = trials[(2 * number + 1) * len(trials) // (2 * count)]  # spread over all of them
+    verdict = trial.verdict()
+    assert verdict.faults == [], verdict
+    assert verdict.reached
+
+
+@pytest.mark.parametrize("seed", [0, 4])
+def test_a_killed_process_goes_on_by_its_own_command(bases: Mapping[str, Undisturbed], tmp_path: Path, seed: int) -> None:
+    (trial,) = matrix.real_kills(bases["openai"], tmp_path, [seed])
+    verdict = trial.verdict()
+    assert verdict.faults == [], verdict
+    assert verdict.reached
+
+
+def test_a_session_of_which_nothing_is_recorded_is_not_gone_on_with(bases: Mapping[str, Undisturbed]) -> None:
+    base = bases["openai"]
+    first = base.run.stream[0]
+    for data in (b"", first.data[:40]):
+        verdict = base.trial(Cut("", "", {first.file: data}, base.run.moments[0].tree, torn=1)).verdict()
+        assert verdict.faults == [], verdict
+        assert "on the record, not even its task" in verdict.anew
+
+
+def test_the_sample_is_a_part_of_the_matrix_that_fits_into_the_gate() -> None:
+    assert sum(count for count, _ in SAMPLE.values()) == 25
