@@ -121,9 +121,15 @@ def contents(place: Path) -> dict[str, str]:
 
 
 def _signature(place: Path) -> Signature:
-    found = []
-    for directory, _, names in os.walk(place):
-        for name in names:
-            status = os.lstat(os.path.join(directory, name))
-            found.append((os.path.join(directory, name), status.st_size, status.st_mtime_ns, status.st_ino))
+    """Every file with what tells that it was written: length, time, inode."""
+    found: list[tuple[str, int, int, int]] = []
+    waiting = [str(place)]
+    while waiting:
+        with os.scandir(waiting.pop()) as entries:
+            for entry in entries:
+                if entry.is_dir(follow_symlinks=False):
+                    waiting.append(entry.path)
+                else:
+                    status = entry.stat(follow_symlinks=False)
+                    found.append((entry.path, status.st_size, status.st_mtime_ns, status.st_ino))
     return tuple(sorted(found))
