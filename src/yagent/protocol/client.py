@@ -30,7 +30,8 @@ class RunningAgent:
 @dataclass(frozen=True, slots=True)
 class Snapshot:
     """What a front end needs to draw itself from nothing. `agents` are those at work, whoever delegates before whom it delegates to;
-    `queued` are the words of the tasks that wait."""
+    `queued` are the words of the tasks that wait. `resumable`: it is on record, and may be gone on with after it was closed. `began_with`:
+    the user's words that began a session that was opened again, "" for a new one."""
 
     session: SessionId
     workspace: str
@@ -40,6 +41,8 @@ class Snapshot:
     paused: bool = False
     agents: tuple[RunningAgent, ...] = ()
     queued: tuple[str, ...] = ()
+    resumable: bool = False
+    began_with: str = ""
 
 
 @dataclass(frozen=True, slots=True)

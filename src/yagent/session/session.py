@@ -31,6 +31,7 @@ class Session:
         opening: Sequence[Payload],
     ) -> None:
         self._shop = shop
+        self._began_with = tasks.began_with
         self._opening = list(opening)  # what happened before anybody could listen; told with the first task
         self._tasks = tasks
         self._controls = tasks.controls
@@ -77,6 +78,8 @@ class Session:
             paused=self._controls.paused,
             agents=self._controls.snapshot(),
             queued=self._queue.waiting,
+            resumable=self._tasks.is_resumable,
+            began_with=self._began_with,
         )
 
     async def query(self, question: Question) -> Any:

@@ -33,6 +33,7 @@ from yagent.protocol.stop import DENIED, StopReason, strongest
 from yagent.records import dataclass
 from yagent.rollout.records import EventMessage
 from yagent.rollout.replay import BEFORE
+from yagent.rollout.writer import NullRecorder
 from yagent.runtime.activity import Activity
 from yagent.runtime.supervise import Handle, Outcome
 from yagent.session.controls import Controls
@@ -95,6 +96,16 @@ class TaskRunner:
     def mode(self) -> Mode:
         """The permission mode in force."""
         return self._owned.permissions.mode
+
+    @property
+    def began_with(self) -> str:
+        """The user's words that began a session that is resumed, "" in a new one and after its first task has begun."""
+        return "" if self._past is None else self._past.prompt
+
+    @property
+    def is_resumable(self) -> bool:
+        """Whether there is a record that may be gone on with."""
+        return self._shop.settings.resume.enable and self._seat is not None and not isinstance(self._seat.recorder, NullRecorder)
 
     async def go_on(self) -> TaskResult:
         """Carry the task that was stopped to its end. Raises `ResumeRefused` when there is none that may go on as it stood."""

@@ -20,7 +20,7 @@ from yagent.protocol.events import Event, Payload, UserHelpNeeded, UserHelpRespo
 from yagent.protocol.ids import AgentIdentity
 from yagent.protocol.ops import AnswerAsk, ResumeTask, Shutdown, StartTask, StopTask
 from yagent.protocol.result import TaskResult
-from yagent.protocol.stop import INTERRUPTED, PIPE_CLOSED, TERMINATED
+from yagent.protocol.stop import INTERRUPTED, PIPE_CLOSED, TERMINATED, StopReason
 from yagent.records import dataclass
 from yagent.runtime.clock import Clock
 from yagent.runtime.supervise import Domain, Handle
@@ -39,6 +39,7 @@ class OneShot:
     output: OutputFormat = "text"
     quiet: bool = False
     terminal: int | None = None
+    may_go_on: bool = False  # whoever stops it is told how to go on with it
 
 
 class Progress(Protocol):
@@ -60,7 +61,7 @@ async def run_one_shot(client: Client, run: OneShot, clock: Clock) -> int:
         domain = await stack.enter_async_context(Domain("one-shot"))
         faces = _Faces(client, run, out, domain)
         stack.callback(faces.close)
-        interruption = _Interruption(lambda: domain.go("stop", _stop(client)), faces.close_at_once)
+        interruption = _Interruption(lambda: domain.go("stop", _stop(client)), lambda: _leave_at_once(client, run, faces))
         interruption.install()
         stack.callback(out.watch(interruption.output_closed))
         watching = domain.go("events", faces.watch(client.events(), interruption.output_closed))
@@ -73,7 +74,22 @@ async def run_one_shot(client: Client, run: OneShot, clock: Clock) -> int:
         code = await _deliver(run, out, result, interruption)
         if not run.quiet and code != PIPE_CLOSED:
             write_to_standard_error(outcome.summary(result, clock.now() - began))
+            if run.may_go_on and client.snapshot().resumable:
+                _tell_way_on(outcome.way_on(result.session, result.stop_reason))
         return code
+
+
+def _leave_at_once(client: Client, run: OneShot, faces: "_Faces") -> None:
+    """What there is time for when the process ends this moment: its record ends in the middle, and can be gone on with all the same."""
+    faces.close_at_once()
+    at_hand = client.snapshot()
+    if run.may_go_on and not run.quiet and at_hand.resumable:
+        _tell_way_on(outcome.way_on(at_hand.session, StopReason.CANCELLED))
+
+
+def _tell_way_on(line: str) -> None:
+    if line:
+        write_to_standard_error(f"yagent: Go on with: {line}")
 
 
 async def _stop(client: Client) -> None:

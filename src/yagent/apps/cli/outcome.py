@@ -77,6 +77,16 @@ def summary(result: TaskResult, seconds: float) -> str:
     return " · ".join([*filter(None, parts), _duration(seconds)])
 
 
+def way_on(session: str, reason: StopReason) -> str:
+    """The command that goes on with a session whose task ended so: as it stands where it was stopped, else with new words; "" after an
+    answer, and where new words would not help."""
+    if reason in (StopReason.CANCELLED, StopReason.PAUSED):
+        return f"yagent resume {session}"
+    if reason in (StopReason.AGENT_EXIT, StopReason.PLAIN_TEXT, StopReason.CONTEXT_OVERFLOW):
+        return ""
+    return f'yagent -r {session} -p "…"'
+
+
 def _changes(result: TaskResult) -> str:
     names = [one_line(change.path, NAME_WIDTH) for change in result.files_changed[:NAMED_FILES]]
     more = ", …" if len(result.files_changed) > NAMED_FILES else ""

@@ -13,6 +13,7 @@ import typer
 from yagent._version import VERSION
 from yagent.apps.cli.current_directory import current_directory
 from yagent.apps.cli.one_shot import OneShot, run_one_shot
+from yagent.apps.cli.progress import one_line, write_to_standard_error
 from yagent.apps.cli.standard_input import PromptError, read_further_words, read_prompt
 from yagent.apps.cli.standard_output import StandardOutput
 from yagent.apps.cli.terminal_asks import open_terminal
@@ -139,7 +140,10 @@ async def _run(prompt: str | None, options: WorkOptions, resume: Resume | None, 
     )
     clock = SystemClock()
     async with open_session(request, clock) as session:
-        run = OneShot(prompt=prompt, output=options.output, quiet=options.quiet, terminal=terminal)
+        run = OneShot(prompt=prompt, output=options.output, quiet=options.quiet, terminal=terminal, may_go_on=True)
+        opened = session.snapshot()
+        if opened.began_with and not options.quiet:
+            write_to_standard_error(f"yagent: Going on with session {opened.session}: {one_line(opened.began_with)}")
         return await run_one_shot(session, run, clock)
 
 
