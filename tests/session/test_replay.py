@@ -171,7 +171,8 @@ async def test_a_fork_is_replayed_with_what_it_began_with(sessions: Sessions, mo
         await opened.do("otherwise")
     path = find_recording(made.session, [directors(sessions)[0].parent])
     again, diverged = await replayed(sessions, clock, record=str(path))
-    assert (again.answer, diverged) == ("[The record of this run ends here: its process ended.]\n\nAnother way.", [])
+    assert again.answer.startswith("[The record of this run ends here: ")
+    assert (again.answer.endswith("]\n\nAnother way."), diverged) == (True, [])
 
 
 async def test_a_session_in_a_part_of_a_repository_is_replayed_in_that_part(
