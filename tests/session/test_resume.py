@@ -367,3 +367,27 @@ async def test_a_killed_task_is_closed_on_the_record_when_the_user_asks_for_some
         assert (await opened.do("leave that")).answer == "something else"
     ends = [entry.record.data["stop_reason"] for entry in read(path) if isinstance(entry.record, EventMessage) and entry.record.is_terminal]
     assert ends == ["unaccounted", "plain_text"]
+
+
+async def test_a_delegation_that_the_user_ended_alone_does_not_go_on_with_the_rest(sessions: Sessions, model_server: ModelServer) -> None:
+    opened: list[Opened] = []
+
+    async def coding(agent: Agent) -> Reply:
+        (running,) = [each for each in opened[0].session.snapshot().agents if each.delegation_id]
+        await opened[0].session.submit(StopTask(running.delegation_id))
+        return Reply("lost words")
+
+    async def director(agent: Agent) -> Reply:
+        await agent.call("delegate_coding", task="work")
+        await opened[0].session.submit(StopTask())
+        return Reply("lost words")
+
+    model_server.play({"are the Director": director, "are Coding": coding})
+    async with sessions.open(mode="yolo") as one:
+        opened.append(one)
+        first = await one.do("the task")
+    model_server.play({"are the Director": ["I leave it"], "are Coding": ["must not be asked"]})
+    async with sessions.open(mode="yolo", resume=Resume(first.session)) as again:
+        result = await again.go_on()
+    assert result.answer == "I leave it"
+    assert "the user stopped it" in model_server.views[-1].entries[-1].results[0].text

@@ -26,12 +26,13 @@ class ForkedFromNothing(YagentError):
 @dataclass(frozen=True, slots=True)
 class ChildRecord:
     """One delegation: all its files. `first` is the ordinal of its first record, `stop_reason` that of its newest terminal record, "" when
-    it went on after it or has none."""
+    it went on after it or has none. `alone`: the user ended it, and nothing above it."""
 
     meta: SessionMeta  # of its first file
     segments: tuple[Segment, ...]
     first: int
     stop_reason: str
+    alone: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,12 +72,13 @@ def session_records(directory: Path, session_id: SessionId, account: Account) ->
             account.note(f"{path.name}: left out (its first record, which tells whose it is, cannot be read)")
             continue
         stop_reason = str(ended[path].terminal.get("stop_reason", ""))
+        alone = ended[path].terminal.get("alone") is True
         before = _continued(meta, delegations)
         if before is None:
-            delegations.append(ChildRecord(meta, (Segment(path),), begun[path].first, stop_reason))
+            delegations.append(ChildRecord(meta, (Segment(path),), begun[path].first, stop_reason, alone))
         else:
             child = delegations[before]
-            delegations[before] = replace(child, segments=(*child.segments, Segment(path)), stop_reason=stop_reason)
+            delegations[before] = replace(child, segments=(*child.segments, Segment(path)), stop_reason=stop_reason, alone=alone)
     position = max([inherited, *(end.position for end in ended.values())])
     return SessionRecords(session_id, director, tuple(delegations), position, tuple(own))
 

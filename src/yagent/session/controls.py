@@ -93,6 +93,14 @@ class Control:
         """Whether it, or an agent above it, was stopped the hard way."""
         return self._hard or (self.above is not None and self.above.at_once())
 
+    def ended_alone(self) -> bool:
+        """Whether the user ended this agent and none above it."""
+        return self._stopped and (self.above is None or not self.above.is_ended())
+
+    def is_ended(self) -> bool:
+        """Whether the user ended it or an agent above it."""
+        return self._stopped or (self.above is not None and self.above.is_ended())
+
     def snapshot(self) -> RunningAgent:
         """The agent as it is now."""
         return RunningAgent(

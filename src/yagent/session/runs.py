@@ -94,7 +94,9 @@ class Runs:
     def _frame(self, seat: Seat, control: Control, activity: Activity) -> Frame:
         checkpoint = partial(self._checkpoint, seat)
         clock, account = self._shop.clock, self._task.account
-        return Frame(seat.recorder, activity, control.publisher, clock, control.gate, account, checkpoint=checkpoint)
+        return Frame(
+            seat.recorder, activity, control.publisher, clock, control.gate, account, checkpoint=checkpoint, ended_alone=control.ended_alone
+        )
 
     async def _checkpoint(self, seat: Seat, result: RunResult) -> AgentCheckpoint | None:
         """Where a run ends, for one that goes on from there; the recorder adds what depends on the record."""

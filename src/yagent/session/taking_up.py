@@ -86,7 +86,7 @@ class TakingUp:
     def _was_stopped(self, parent: AgentIdentity, call: ToolCall, after: int) -> bool:
         """Whether a delegation was stopped together with its parent: the result it has is then only that it was."""
         child = self._records.find_child(parent.delegation_id, call.id, after) if self._role(call) is not None else None
-        return child is not None and child.stop_reason in MAY_GO_ON
+        return child is not None and child.stop_reason in MAY_GO_ON and not child.alone
 
     def _role(self, call: ToolCall) -> Role | None:
         return self._roster.get(call.name.removeprefix("delegate_")) if call.name.startswith("delegate_") else None

@@ -67,11 +67,12 @@ async def _closed(frame: Frame, result: RunResult, denials: Sequence[DeniedAccou
     checkpoint = await frame.checkpoint(result)
     if checkpoint is not None:
         await frame.recorder.finalize_checkpoint(checkpoint)
-    await seal(frame.recorder, result, denials)
+    await seal(frame.recorder, result, denials, alone=frame.ended_alone())
 
 
-async def seal(recorder: Recorder, result: RunResult, denials: Sequence[DeniedAccount] = ()) -> None:
-    """Write the terminal record: how the run ended, and how many of its calls nobody could be asked about."""
+async def seal(recorder: Recorder, result: RunResult, denials: Sequence[DeniedAccount] = (), *, alone: bool = False) -> None:
+    """Write the terminal record: how the run ended, how many of its calls nobody could be asked about, and whether the user ended it alone:
+    such a run does not go on with the rest."""
     name = "task_complete" if result.is_finished else "turn_aborted"
     data: dict[str, str | int] = {
         "stop_reason": result.stop_reason.value,
@@ -84,5 +85,7 @@ async def seal(recorder: Recorder, result: RunResult, denials: Sequence[DeniedAc
     denied = sum(each.answered_by == "nobody" for each in denials)
     if denied:
         data["denied"] = denied
+    if alone:
+        data["alone"] = True
     recorder.append(EventMessage(name, data))
     await recorder.barrier()

@@ -29,7 +29,7 @@ class Frame:
     """`account` is the task's, `gate` below that of whoever delegated; the rest is this run's own. `denials` are what it was refused.
 
     `checkpoint(result)` gives what is kept at the end of the run so that a later one can go on from it, None when nothing is; the recorder
-    fills in what depends on the record itself.
+    fills in what depends on the record itself. `ended_alone()`: the user ended this run and nothing above it.
     """
 
     recorder: Recorder
@@ -40,6 +40,7 @@ class Frame:
     account: TaskAccount
     denials: list[DeniedAccount] = field(default_factory=list)
     checkpoint: Callable[[RunResult], Awaitable[AgentCheckpoint | None]] = no_checkpoint
+    ended_alone: Callable[[], bool] = lambda: False
 
     def denied(self, denied: DeniedAccount) -> None:
         """Keep a refusal, for this run and for the task."""
