@@ -360,7 +360,7 @@ export interface TaskResumed {
 
 /** The user said something to an agent at work; it waits for that agent's next step. */
 export interface SteeringQueued {
-  /** Joins the events about the same words: one `steering_queued`, then `steering_joined`; or `steering_returned`, after which they may still join the next task. */
+  /** Joins the events about the same words: queued, then joined, or returned, after which they may join the next task. */
   readonly steering_id: string;
   /** The agent. */
   readonly agent: string;

@@ -92,10 +92,15 @@ class Runs:
         return self._loop(seat, control, frame, control.hooks(policy), self._task.permissions), frame
 
     def _frame(self, seat: Seat, control: Control, activity: Activity) -> Frame:
-        checkpoint = partial(self._checkpoint, seat)
-        clock, account = self._shop.clock, self._task.account
         return Frame(
-            seat.recorder, activity, control.publisher, clock, control.gate, account, checkpoint=checkpoint, ended_alone=control.ended_alone
+            seat.recorder,
+            activity,
+            control.publisher,
+            self._shop.clock,
+            control.gate,
+            self._task.account,
+            checkpoint=partial(self._checkpoint, seat),
+            ended_alone=control.ended_alone,
         )
 
     async def _checkpoint(self, seat: Seat, result: RunResult) -> AgentCheckpoint | None:

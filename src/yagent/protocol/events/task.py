@@ -90,7 +90,7 @@ class SteeringQueued:
     critical: ClassVar[bool] = False
 
     steering_id: str
-    """Joins the events about the same words: one `steering_queued`, then `steering_joined`; or `steering_returned`, after which they may still join the next task."""
+    """Joins the events about the same words: queued, then joined, or returned, after which they may join the next task."""
     agent: str
     """The agent."""
     text: str
