@@ -153,9 +153,10 @@ def test_a_record_that_does_not_end_or_is_damaged_is_a_fault(base: Undisturbed) 
     half = run.records[director][: len(run.records[director]) // 2]
     stage.world.put({**run.records, director: half}, run.tree)
     found = base.expected.judge(Cut("", "", {}, run.tree), stage.world, [run]).faults
-    assert len(found) == 2
+    assert len(found) == 3
     assert "has 0 ends" in found[0]
     assert "more is damaged" in found[1]
+    assert found[2].startswith("the records after number 0 have the numbers [1, 2, 3")
 
 
 @pytest.mark.slow

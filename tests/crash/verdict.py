@@ -9,11 +9,12 @@ from dataclasses import dataclass, field
 from tests.crash.cuts import Cut
 from tests.crash.job import ANSWER, LOG, told_unknown
 from tests.crash.run import Run, Stage
-from tests.crash.world import World, contents
+from tests.crash.world import World, contents, lines
 from tests.support.model_server import Exchange, RequestView
 from yagent.errors import YagentError
+from yagent.protocol.stop import StopReason
 from yagent.rollout.reader import Account, read
-from yagent.rollout.records import EventMessage
+from yagent.rollout.records import EventMessage, Record
 from yagent.runtime.clock import Clock
 
 
@@ -96,19 +97,29 @@ def _refused_in_silence(run: Run) -> bool:
 
 
 def _records(world: World, cut: Cut) -> Iterator[str]:
-    """Records that do not end, or of which more is damaged than the kill cut."""
+    """Records that do not end, of which more is damaged than the kill cut, or whose numbers have a gap or a double after the kill."""
     directory = world.record_directory
     assert directory is not None
-    skipped = Account()
+    skipped, newer = Account(), []
+    known = [line.ordinal for line in lines(cut.records)]
     for path in sorted(directory.glob("*.jsonl")):
         entries = list(read(path, skipped))
+        newer += [entry.ordinal for entry in entries if entry.ordinal not in known]
         if path.stem.count("_") == 1 and entries:
-            records = [entry.record for entry in entries]
-            ends = [record for record in records if isinstance(record, EventMessage) and record.is_terminal]
-            if len(ends) != 1 or records[-1] is not ends[0]:
-                yield f"the Director's record has {len(ends)} ends: {[dict(end.data) for end in ends]}"
+            yield from _ends([entry.record for entry in entries])
     if skipped.count > cut.torn:
         yield f"more is damaged than was cut: {skipped.skipped}"
+    first = max(known, default=0) + 1
+    if sorted(newer) != list(range(first, first + len(newer))):
+        yield f"the records after number {first - 1} have the numbers {sorted(newer)}"
+
+
+def _ends(records: Sequence[Record]) -> Iterator[str]:
+    """What is wrong with the ends of the Director's record: its last word is one, others belong to runs that were given up."""
+    ends = [record for record in records if isinstance(record, EventMessage) and record.is_terminal]
+    earlier = [end for end in ends[:-1] if end.data.get("stop_reason") != StopReason.UNACCOUNTED]
+    if not ends or records[-1] is not ends[-1] or earlier:
+        yield f"the Director's record has {len(ends)} ends: {[dict(end.data) for end in ends]}"
 
 
 async def survive(stage: Stage, expected: Expected, cut: Cut, session: str, clock: Clock | None = None) -> Verdict:

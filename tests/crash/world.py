@@ -104,11 +104,14 @@ class World:
 
 
 def lines(records: Records) -> list[Line]:
-    """Every whole record, in the one order they have."""
+    """Every whole record, in the one order they have; torn lines are left out."""
     found = []
     for name, data in records.items():
         for line in data.splitlines(keepends=True):
-            entry = json.loads(line)
+            try:
+                entry = json.loads(line)
+            except ValueError:  # torn
+                continue
             found.append(Line(entry["ordinal"], name, entry["timestamp"], line, entry))
     return sorted(found, key=lambda each: each.ordinal)
 
