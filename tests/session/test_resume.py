@@ -19,6 +19,7 @@ from yagent.protocol.result import TaskResult
 from yagent.protocol.stop import StopReason
 from yagent.rollout.reader import read
 from yagent.rollout.records import AgentCheckpoint, EventMessage
+from yagent.rollout.replay import BEGUN
 from yagent.rollout.writer import SessionInUse
 from yagent.session.request import Resume
 from yagent.session.resume import ResumeRefused
@@ -391,3 +392,22 @@ async def test_a_delegation_that_the_user_ended_alone_does_not_go_on_with_the_re
         result = await again.go_on()
     assert result.answer == "I leave it"
     assert "the user stopped it" in model_server.views[-1].entries[-1].results[0].text
+
+
+@pytest.mark.parametrize("begun", [False, True], ids=["announced only", "begun, its record lost"])
+async def test_a_delegation_without_a_record_begins_unless_it_had_begun(sessions: Sessions, model_server: ModelServer, begun: bool) -> None:
+    model_server.play({"are the Director": [call("delegate_coding", task="work"), "done"], "are Coding": [hand_over("made it")]})
+    async with sessions.open(mode="yolo") as opened:
+        first = await opened.do("the task")
+    director, coding = sorted(sessions.home.glob(".yagent/data/rollout/**/*.jsonl"), key=lambda path: len(path.name))
+    coding.unlink()
+    lines = director.read_text().splitlines(keepends=True)
+    cut = next(n for n, line in enumerate(lines) if '"role":"tool"' in line)
+    director.write_text("".join(line for line in lines[:cut] if begun or BEGUN not in line))
+    model_server.tolerate = ("prefix",)
+    model_server.play({"are the Director": ["done again"], "are Coding": [hand_over("made it now")]})
+    async with sessions.open(mode="yolo", resume=Resume(first.session)) as opened:
+        assert (await opened.go_on()).answer == "done again"
+    told = model_server.views[-1].entries[-1].results[0].text
+    assert ("no_rollout" in told) is begun
+    assert ("made it now" in told) is not begun

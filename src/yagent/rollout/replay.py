@@ -29,9 +29,10 @@ from yagent.rollout.records import (
 
 RESUMED = "session_resumed"  # the event after which a stopped run goes on counting its steps
 EFFECTS = "effects"  # the event with what a run has changed and run so far
+BEGUN = "delegation_begun"  # the event with the call of a delegation whose record is open
 BEFORE = "workspace_before"  # the event with the state of the files before a task
 
-__all__ = ["BEFORE", "EFFECTS", "RESUMED", "UNKNOWN_OUTCOME", "Replayed", "Segment", "StepMark", "replay", "unknown_outcome"]
+__all__ = ["BEFORE", "BEGUN", "EFFECTS", "RESUMED", "UNKNOWN_OUTCOME", "Replayed", "Segment", "StepMark", "replay", "unknown_outcome"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,6 +68,7 @@ class Replayed:
     context: TurnContext | None  # the newest
     changed: tuple[str, ...]  # files the run under way changed so far
     ran: tuple[str, ...]  # commands it ran after the last change
+    begun: frozenset[str]  # calls of the newest message whose delegations had begun
     before: Mapping[str, Any]  # state of the files before the task under way, as its own room wrote it; empty where it is not on record
     asked_at: int  # ordinal of the agent's newest message, 0 for none
     position: int  # highest ordinal
@@ -117,6 +119,7 @@ class _Run:
     is_new_run: bool = True  # no step since the run before ended
     effects: Mapping[str, Any] = field(default_factory=dict)
     before: Mapping[str, Any] = field(default_factory=dict)
+    begun: set[str] = field(default_factory=set)
     asked_at: int = 0
     position: int = 0
     marks: list[StepMark] = field(default_factory=list)
@@ -156,6 +159,7 @@ class _Run:
             context=self.context,
             changed=_texts(self.effects.get("changed")),
             ran=_texts(self.effects.get("ran")),
+            begun=frozenset(self.begun),
             before=self.before,
             asked_at=self.asked_at,
             position=max(self.position, self.account.position),
@@ -182,6 +186,8 @@ class _Run:
             self.is_new_run = False
         elif record.name == EFFECTS:
             self.effects = record.data
+        elif record.name == BEGUN:
+            self.begun.add(str(record.data.get("call_id", "")))
         elif record.name == BEFORE:
             self.before = record.data
 
@@ -195,6 +201,7 @@ class _Run:
             if not is_more_of_it:
                 self._mark()
             self.asked, self.reached, self.asked_at = message, ordinal, ordinal
+            self.begun.clear()
         else:
             self._mark()
             if self.is_new_run:

@@ -65,7 +65,7 @@ class TakingUp:
             messages = past.messages[:-1]  # only that it has said it is done is heard again
         resumption = Resumption(messages, past.step, settled, changed=past.changed, ran=past.ran, is_over=past.stop_reason == "plain_text")
         after = past.asked_at
-        stopped = {call.id: await self._delegation(identity, call, after) for call in delegated}
+        stopped = {call.id: await self._delegation(identity, call, after, past.begun) for call in delegated}
         taken = self._taken[identity.delegation_id] = TakenUp(
             resumption, stopped, segments, past.context, goes_on=goes_on, was_killed=not past.stop_reason
         )
@@ -91,14 +91,16 @@ class TakingUp:
     def _role(self, call: ToolCall) -> Role | None:
         return self._roster.get(call.name.removeprefix("delegate_")) if call.name.startswith("delegate_") else None
 
-    async def _delegation(self, parent: AgentIdentity, call: ToolCall, after: int) -> Stopped:
+    async def _delegation(self, parent: AgentIdentity, call: ToolCall, after: int, begun: frozenset[str]) -> Stopped:
         """A delegation that was under way: it goes on, or its parent gets a report and the reasons (I-24, I-25)."""
         role = self._role(call)
         if role is None:
             raise AssertionError("only calls of delegations are looked at")
         child = self._records.find_child(parent.delegation_id, call.id, after)
         if child is None:
-            return Stopped(Commission(role, AgentIdentity(role.name), role.name, call.id, ""), reasons=("no_rollout",), report=NEVER_BEGUN)
+            reasons: tuple[str, ...] = ("no_rollout",) if call.id in begun else ()
+            commission = Commission(role, AgentIdentity(role.name), role.name, call.id, "")
+            return Stopped(commission, reasons=reasons, report=NOTHING_RECORDED if reasons else NEVER_BEGUN)
         identity = AgentIdentity(role.name, child.meta.delegation_id, parent.depth + 1)
         commission = Commission(role, identity, child.meta.name or role.name, call.id, child.meta.task)
         try:
@@ -106,7 +108,7 @@ class TakingUp:
         except (OSError, YagentError):
             return Stopped(commission, reasons=("unreadable",), report=NOTHING_RECORDED)
         if not past.messages:  # killed before the first word of its task was on the record, so nothing was asked of any model
-            return Stopped(commission, reasons=("no_rollout",), report=NEVER_BEGUN)
+            return Stopped(commission, report=NEVER_BEGUN)
         taken = await self.agent(identity, past, child.segments)
         reasons = await self._reasons(past)
         if reasons:

@@ -8,8 +8,8 @@ from yagent.protocol.messages import Message
 from yagent.thoughts import grammar
 
 MOST_FILES = 20
-NEVER_BEGUN = "Nothing of it is on the record: most likely it had not begun. Look before you delegate it again."
-NOTHING_RECORDED = "Nothing of it can be read in the record. It may have changed files: look before you delegate it again."
+NEVER_BEGUN = "It had not begun when the run was stopped; nothing happened. Delegate it again if it is still wanted."
+NOTHING_RECORDED = "It had begun, but its record cannot be read. It may have changed files: look before you delegate it again."
 
 
 def report(resumption: Resumption) -> str:

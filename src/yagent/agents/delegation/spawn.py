@@ -20,6 +20,8 @@ from yagent.protocol.messages import Message
 from yagent.protocol.result import DelegationAccount
 from yagent.protocol.stop import StopReason
 from yagent.records import dataclass
+from yagent.rollout.records import EventMessage
+from yagent.rollout.replay import BEGUN
 from yagent.tools.spec import CallContext, DelegationRequest, Output, Scope
 
 MAX_DEPTH = 4
@@ -46,7 +48,8 @@ class Commission:
 class Stopped:
     """What became of a delegation that was under way when its parent was stopped.
 
-    Without `resumption` it does not go on: `reasons` say why not, as codes, and `report` is what the record tells of it.
+    Without `resumption` it does not go on: `reasons` say why not, as codes, and `report` is what the record tells of it. Without reasons it
+    had not begun, and does now.
     """
 
     commission: Commission
@@ -115,7 +118,7 @@ class Delegations:
     async def __call__(self, request: DelegationRequest, call: CallContext) -> Output:
         """Run the role to its end. What fails comes back as an error result; only cancellation is raised."""
         stopped = self._stopped.pop(call.call_id, None)
-        if stopped is not None:
+        if stopped is not None and (stopped.resumption is not None or stopped.reasons):
             return await self._taken_up(stopped, call)
         role = self._roster.get(request.role)
         parent = call.scope.agent
@@ -137,6 +140,7 @@ class Delegations:
                 run = await self._prepare(commission, call.scope, resumption)
             except YagentError as failure:
                 return Output(f"{identity.label} could not start: {failure}", is_error=True)
+            self._frame.recorder.append(EventMessage(BEGUN, {"call_id": commission.call_id, "delegation_id": identity.delegation_id}))
             result = await self._run(identity, commission.task, call.scope.agent, run)
         found = await watch.seen(commission.references.unresolved, run)
         name = commission.name
