@@ -66,8 +66,15 @@ class Thought:
 
 def parse(text: str) -> Thought | None:
     """The first thought in `text`; None when there is no closed block or nothing in any of them can be read."""
-    thoughts = (_thought(text[start + len("<thought>") : end - len("</thought>")]) for start, end in _blocks(text))
-    return next((thought for thought in thoughts if thought is not None), None)
+    return next((thought for thought, _ in readings(text)), None)
+
+
+def readings(text: str) -> Iterator[tuple[Thought, str]]:
+    """Every thought in `text` that can be read, with its block as it stands there."""
+    for start, end in _blocks(text):
+        thought = _thought(text[start + len("<thought>") : end - len("</thought>")])
+        if thought is not None:
+            yield thought, text[start:end]
 
 
 def strip(text: str) -> str:

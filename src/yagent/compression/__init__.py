@@ -1,0 +1,1 @@
+"""How a conversation is made to fit its model's window: three tiers, cheapest first, decided in one place."""

@@ -1,0 +1,69 @@
+"""How large a conversation is, and the one decision whether that is too much (L-03, L-04)."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Protocol
+
+from yagent.protocol.messages import Message, Usage
+from yagent.records import dataclass
+
+
+class Counter(Protocol):
+    """Estimates sizes in tokens; `yagent.llm.tokens` has one."""
+
+    def count(self, text: str) -> int:
+        """Tokens of a text."""
+        ...
+
+    def of_message(self, message: Message) -> int:
+        """Tokens of a message with all its parts, counted once for each message object."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Prefix:
+    """What is known of the beginning of a conversation.
+
+    `head` is the estimate for system prompt and tool declarations. `tokens` is what the provider reported for the head and the first
+    `messages` messages; None where there is no such report, and then everything is estimated.
+    """
+
+    counter: Counter
+    head: int = 0
+    tokens: int | None = None
+    messages: int = 0
+
+    def size(self, messages: Sequence[Message]) -> int:
+        """Tokens of the next request: the newest report, and an estimate of what was added since."""
+        if self.tokens is None or self.messages > len(messages):
+            return self.head + self.local(messages)
+        return self.tokens + sum(self.counter.of_message(messages[index]) for index in range(self.messages, len(messages)))
+
+    def local(self, messages: Sequence[Message]) -> int:
+        """The estimate for the messages alone, whatever was reported: the one scale in which savings are stated (L-08)."""
+        return sum(map(self.counter.of_message, messages))
+
+    def measured(self, messages: Sequence[Message], usage: Usage | None) -> "Prefix":
+        """After a reply: `messages` end with it, `usage` is what its call reported. Without a report the one before stands.
+
+        Reasoning that the message does not hold is not sent again, so it is no part of the next request.
+        """
+        if usage is None or usage.total_input is None or not messages:
+            return self
+        if usage.output is None:
+            return replace(self, tokens=usage.total_input, messages=len(messages) - 1)
+        unsent = 0 if messages[-1].reasoning else usage.reasoning or 0
+        return replace(self, tokens=usage.total_input + max(usage.output - unsent, 0), messages=len(messages))
+
+    def shortened(self, saved: int) -> "Prefix":
+        """After the first tier took `saved` tokens out of messages that may be measured."""
+        return self if self.tokens is None else replace(self, tokens=max(self.tokens - saved, self.head))
+
+    def void(self) -> "Prefix":
+        """After the conversation was rewritten: nothing of it is measured."""
+        return replace(self, tokens=None, messages=0)
+
+
+def over_threshold(messages: Sequence[Message], prefix: Prefix, threshold: int) -> bool:
+    """Whether the next request would be larger than it may be. Nobody else decides that."""
+    return prefix.size(messages) > threshold

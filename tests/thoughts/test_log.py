@@ -1,0 +1,66 @@
+"""The log of what was said and thought."""
+
+from yagent.protocol.messages import Message, Text, user_message
+from yagent.thoughts import grammar
+from yagent.thoughts.log import ThoughtLog
+
+
+def block(goal: str, *plan: str) -> str:
+    return "\n".join(["<thought>", f"goal: {goal}", "reason: because", *(["plan:", *plan] if plan else []), "</thought>"])
+
+
+def think(log: ThoughtLog, text: str) -> None:
+    for thought, raw in grammar.readings(text):
+        log.thought(thought, raw)
+
+
+def test_it_tells_what_the_user_said_and_the_agent_thought_in_order() -> None:
+    log = ThoughtLog()
+    log.user("do A")
+    think(log, block("a"))
+    log.user("no, B")
+    think(log, block("b"))
+    log.user("   ")
+    assert log.user_inputs == ("do A", "no, B")
+    assert [thought.goal for thought in log.thoughts()] == ["a", "b"]
+    assert [thought.goal for thought in log.thoughts(1)] == ["b"]
+    assert [entry.text for entry in log] == ["do A", block("a"), "no, B", block("b")]
+    assert len(log) == 4
+
+
+def test_the_newest_plan_says_what_is_open_even_when_a_later_thought_has_none() -> None:
+    log = ThoughtLog()
+    assert not log.open_items
+    think(log, block("a", "- [x] read", "- [>] change", "- [ ] test"))
+    think(log, block("a"))
+    assert [item.text for item in log.open_items] == ["change", "test"]
+    think(log, block("a", "- [x] all of it"))
+    assert not log.open_items
+
+
+def test_replies_without_a_readable_thought_are_counted() -> None:
+    log = ThoughtLog()
+    log.unreadable()
+    log.unreadable()
+    assert log.failures == 2
+    assert len(log) == 0
+
+
+def test_it_is_rebuilt_from_a_conversation_on_the_record() -> None:
+    messages = (
+        user_message("<environment>…</environment>\ndo A"),
+        Message("assistant", (Text(f"{block('a')}\nreading"),)),
+        user_message("Call a tool now."),
+        user_message("no, B"),
+        Message("assistant", (Text(block("b")),)),
+        user_message("do A"),
+    )
+    log = ThoughtLog.seed(messages, ("do A", "no, B", "do A"))
+    assert [entry.text for entry in log] == ["do A", block("a"), "no, B", block("b"), "do A"]
+
+
+def test_words_that_a_compression_took_away_come_first_and_thoughts_it_kept_are_found() -> None:
+    rewritten = user_message(f"What happened so far\n{block('a')}\n{block('b')}")
+    log = ThoughtLog.seed((rewritten, Message("assistant", (Text("on"),))), ("do A", f"what does {block('x')} mean?"))
+    assert log.user_inputs == ("do A", f"what does {block('x')} mean?")
+    assert [thought.goal for thought in log.thoughts()] == ["a", "b"]
