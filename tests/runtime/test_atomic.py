@@ -8,7 +8,7 @@ import os
 import stat
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -26,6 +26,7 @@ from yagent.runtime.atomic import (
     make_private_directory,
     rename,
     write_bytes,
+    write_pieces,
 )
 
 CALLS = ("open", "write", "fsync", "fchmod", "fchown", "ftruncate", "close", "replace", "link", "unlink")
@@ -335,3 +336,66 @@ async def test_a_lock_dies_with_its_holder(tmp_path: Path, clock: VirtualClock) 
     await child.wait()
     async with locked(path, clock=clock, timeout=0):
         pass
+
+
+def test_pieces_become_one_file_that_appears_when_it_is_whole(tmp_path: Path) -> None:
+    path = tmp_path / "out"
+
+    def pieces() -> Iterator[bytes]:
+        for number in range(3):
+            assert not path.exists()
+            yield b"%d\n" % number
+
+    write_pieces(path, pieces())
+    assert path.read_bytes() == b"0\n1\n2\n"
+    assert stat.S_IMODE(path.stat().st_mode) == 0o600
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_pieces_take_the_place_of_a_file_only_when_asked_and_keep_its_mode(tmp_path: Path) -> None:
+    path = tmp_path / "out"
+    path.write_bytes(b"old")
+    path.chmod(0o640)
+    with pytest.raises(FileExistsError):
+        write_pieces(path, [b"new"])
+    assert path.read_bytes() == b"old"
+    write_pieces(path, [b"new"], overwrite=True)
+    assert (path.read_bytes(), stat.S_IMODE(path.stat().st_mode)) == (b"new", 0o640)
+
+
+def test_a_file_that_came_meanwhile_is_not_overwritten(tmp_path: Path) -> None:
+    path = tmp_path / "out"
+
+    def pieces() -> Iterator[bytes]:
+        yield b"ours"
+        path.write_bytes(b"theirs")
+
+    with pytest.raises(FileExistsError):
+        write_pieces(path, pieces())
+    assert path.read_bytes() == b"theirs"
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_pieces_that_fail_change_nothing(tmp_path: Path) -> None:
+    path = tmp_path / "out"
+    path.write_bytes(b"old")
+
+    def pieces() -> Iterator[bytes]:
+        yield b"half"
+        raise ValueError("no more")
+
+    with pytest.raises(ValueError, match="no more"):
+        write_pieces(path, pieces(), overwrite=True)
+    assert path.read_bytes() == b"old"
+    assert list(tmp_path.iterdir()) == [path]
+
+
+@pytest.mark.parametrize("call", ["open", "write", "fsync", "close", "link", "replace"])
+@pytest.mark.parametrize("code", [errno.ENOSPC, errno.EIO])
+def test_pieces_that_cannot_be_written_leave_the_old_file_and_nothing_else(tmp_path: Path, call: str, code: int) -> None:
+    path = tmp_path / "out"
+    path.write_bytes(b"old")
+    with suppress(OSError):
+        write_pieces(path, [b"a", b"b"], overwrite=True, operations=Failing({(call, 0): code}))
+    assert path.read_bytes() in (b"old", b"ab")
+    assert list(tmp_path.iterdir()) == [path]
