@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import os
+import shutil
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
 import pytest
 
 from tests.crash import matrix
-from tests.crash.cuts import Cut
+from tests.crash.cuts import Cut, boundaries
 from tests.crash.matrix import Trial, Undisturbed, undisturbed
 
 pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("crash")]
@@ -59,6 +62,16 @@ def test_a_session_of_which_nothing_is_recorded_is_not_gone_on_with(bases: Mappi
         verdict = base.trial(Cut("", "", {first.file: data}, base.run.moments[0].tree, torn=1)).verdict()
         assert verdict.faults == [], verdict
         assert "on the record, not even its task" in verdict.anew
+
+
+def test_a_file_that_was_half_written_is_cleared_away_before_anybody_commits_it(bases: Mapping[str, Undisturbed], tmp_path: Path) -> None:
+    base = bases["openai"]
+    edit = next(line for line in base.run.stream if "search_replace_in_file" in line.payload["payload"].get("data", {}).get("tools", ()))
+    cut = next(cut for cut in boundaries(base.run) if cut.name.startswith(f"after record {edit.ordinal} "))
+    tree = shutil.copytree(cut.tree, tmp_path / "tree", symlinks=True)
+    (tree / "parts" / f".yagent-{os.getpid()}-{'0' * 16}.tmp").write_text("base: neue W")
+    verdict = base.trial(replace(cut, tree=tree)).verdict()
+    assert (verdict.faults, verdict.told) == ([], 2)
 
 
 def test_the_sample_is_a_part_of_the_matrix_that_fits_into_the_gate() -> None:

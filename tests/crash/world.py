@@ -15,6 +15,7 @@ from tests.support.fixtures import commit
 
 Records: TypeAlias = Mapping[str, bytes]  # name of a file of the record -> what it holds
 Signature: TypeAlias = tuple[tuple[str, int, int, int], ...]
+NOBODY = 2**22 + 1  # the number of no process
 ATTEMPTS = 200  # to copy a tree in which a command is at work
 
 
@@ -101,6 +102,8 @@ class World:
             (directory / name).chmod(0o600)
         shutil.rmtree(self.workspace)
         shutil.copytree(tree, self.workspace, symlinks=True)
+        for path in list(self.workspace.rglob(f".yagent-{os.getpid()}-*")):  # a file that was half written: by a process that is gone
+            shutil.move(path, path.with_name(path.name.replace(str(os.getpid()), str(NOBODY), 1)))
 
 
 def lines(records: Records) -> list[Line]:

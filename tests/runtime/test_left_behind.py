@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from yagent.runtime.left_behind import MOST_AT_ONCE, held, private_prefix, remove_left_behind
+from yagent.runtime.left_behind import MOST_AT_ONCE, held, private_prefix, remove_half_written, remove_left_behind
 
 RUN = """
 import os, sys, tempfile
@@ -115,3 +115,27 @@ def test_the_name_says_whose_it_is(tmp_path: Path) -> None:
     with tempfile.TemporaryDirectory(prefix=private_prefix(), dir=tmp_path) as name:
         assert Path(name).name.startswith(f"yagent-{os.getpid()}-")
         assert remove_left_behind(tmp_path) == []
+
+
+NOBODY = 2**22 + 1  # no process has so high a number
+
+
+def test_only_half_written_files_of_processes_that_are_gone_are_removed(tmp_path: Path) -> None:
+    token = "0123456789abcdef"
+    gone = tmp_path / f".yagent-{NOBODY}-{token}.tmp"
+    gone.write_text("half")
+    kept = [
+        f".yagent-{os.getpid()}-{token}.tmp",  # still being written
+        f".yagent-{NOBODY}-{token}.old",  # the old content of a file that was written in place
+        f".yagent-{token}.tmp",  # of whom nobody knows
+        f"x.yagent-{NOBODY}-{token}.tmp",
+    ]
+    for name in kept:
+        (tmp_path / name).write_text("")
+    target = tmp_path / "target"
+    target.write_text("")
+    link = tmp_path / f".yagent-{NOBODY}-{token[::-1]}.tmp"
+    link.symlink_to(target)
+    assert remove_half_written(tmp_path) == [gone]
+    assert {path.name for path in tmp_path.iterdir()} == {*kept, "target", link.name}
+    assert remove_half_written(tmp_path / "nowhere") == []

@@ -14,6 +14,7 @@ import sys
 import tempfile
 from collections.abc import AsyncIterator, Iterable
 from contextlib import asynccontextmanager, suppress
+from functools import partial
 from pathlib import Path
 
 from yagent.errors import YagentError
@@ -233,11 +234,17 @@ def _existing(target: Path) -> os.stat_result | None:
 
 
 def _write_temporary(
-    target: Path, pieces: Iterable[bytes], form: tuple[int | None, os.stat_result | None], *, durable: bool, operations: Operations
+    target: Path,
+    pieces: Iterable[bytes],
+    form: tuple[int | None, os.stat_result | None],
+    *,
+    durable: bool,
+    operations: Operations,
+    suffix: str = ".tmp",
 ) -> Path:
     """A finished temporary file beside the target, with its final mode and owner; on any error none is left."""
     mode, existing = form
-    temporary = target.parent / f"{TEMPORARY_PREFIX}{os.urandom(8).hex()}.tmp"
+    temporary = target.parent / f"{TEMPORARY_PREFIX}{os.getpid()}-{os.urandom(8).hex()}{suffix}"  # whose it is: see `left_behind`
     descriptor = operations.open(temporary, NEW_FILE, 0o666 if mode is None else mode)
     try:
         try:
@@ -280,11 +287,12 @@ def _write_in_place(target: Path, data: bytes, operations: Operations) -> None:
 
 
 def _back_up(target: Path, old: bytes, operations: Operations) -> Path:
-    form = (0o600, None)
+    """Not named as a temporary file: after a crash it may be all that is left of the old content, so nobody clears it away."""
+    write = partial(_write_temporary, pieces=(old,), form=(0o600, None), durable=True, operations=operations, suffix=".old")
     try:
-        return _write_temporary(target, (old,), form, durable=True, operations=operations)
+        return write(target)
     except OSError:
-        return _write_temporary(Path(tempfile.gettempdir()) / target.name, (old,), form, durable=True, operations=operations)
+        return write(Path(tempfile.gettempdir()) / target.name)
 
 
 def _overwrite(descriptor: int, data: bytes, operations: Operations) -> None:

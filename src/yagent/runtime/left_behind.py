@@ -1,4 +1,4 @@
-"""Private temporary directories: made so that those of a killed run can be told, and removed by a later one.
+"""What killed runs leave: private temporary directories, made so that they can be told and removed later, and half-written files.
 
 A run holds a lock on its directory, which the system takes back when it ends in whatever way. What is named like ours, belongs to us, is
 locked by nobody and names a process that is gone is left behind.
@@ -14,10 +14,13 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
+from yagent.runtime.atomic import TEMPORARY_PREFIX
+
 MOST_AT_ONCE = 8
 """How many directories one call removes; the next one goes on."""
 
 _NAME = re.compile(r"yagent-([0-9]+)-[0-9a-f]{8}-[a-z0-9_]{8}")
+_HALF_WRITTEN = re.compile(re.escape(TEMPORARY_PREFIX) + r"([0-9]+)-[0-9a-f]{16}\.tmp")
 _OPEN = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_NONBLOCK
 
 
@@ -60,6 +63,24 @@ def remove_left_behind(within: Path) -> list[Path]:
             match = _NAME.fullmatch(name)
             if match is not None and not _is_running(int(match[1])) and _removed(within / name):
                 removed.append(within / name)
+    return removed
+
+
+def remove_half_written(directory: Path) -> list[Path]:
+    """Remove the temporary files that killed processes of ours left beside files they were writing. Returns those removed. Blocks.
+
+    Only looks at the directory itself; what cannot be looked at or removed stays.
+    """
+    removed: list[Path] = []
+    with suppress(OSError):
+        for name in sorted(os.listdir(directory)):
+            match = _HALF_WRITTEN.fullmatch(name)
+            if match is None or _is_running(int(match[1])):
+                continue
+            status = os.lstat(directory / name)
+            if stat.S_ISREG(status.st_mode) and status.st_uid == os.geteuid():
+                os.unlink(directory / name)
+                removed.append(directory / name)
     return removed
 
 

@@ -1,5 +1,6 @@
 """A recorded session that is opened again: which one is meant, what it had come to, and whether it may go on."""
 
+import json
 import os
 import re
 from collections.abc import Iterator, Sequence
@@ -8,12 +9,14 @@ from pathlib import Path
 from yagent.agents.loop.task import TaskAccount
 from yagent.protocol.client import UnderWay
 from yagent.protocol.ids import DIRECTOR, AgentIdentity
-from yagent.protocol.messages import Message
+from yagent.protocol.messages import Message, ToolCall
 from yagent.records import dataclass
 from yagent.rollout.index import IN_USE, SessionSummary, list_sessions
 from yagent.rollout.reader import Account, session_files
 from yagent.rollout.replay import Replayed
 from yagent.rollout.scan import SessionRecords
+from yagent.runtime.left_behind import remove_half_written
+from yagent.runtime.supervise import in_thread
 from yagent.session.request import Resume
 from yagent.session.resume import ResumeRefused
 from yagent.session.taking_up import MAY_GO_ON, TakenUp, TakingUp
@@ -84,7 +87,27 @@ class Past:
         taken = await self.taking_up.agent(AgentIdentity(DIRECTOR), self.director, self.records.director, goes_on=goes_on)
         for note in self.taking_up.notes:
             account.warn(note)
+        for path in await in_thread(self._remove_half_written):
+            account.warn(f"Removed {path}: a file that was half written when the process was killed.")
         return taken
+
+    def _remove_half_written(self) -> list[Path]:
+        """Clear away what edits that were cut short left beside their files, so that no agent commits it. Blocks."""
+        if self.director.meta is None:
+            return []
+        root = Path(os.path.realpath(self.director.meta.project_dir))
+        places = {Path(os.path.realpath(root / path)).parent for call in self.taking_up.unknown() if (path := _path(call)) is not None}
+        return [path for place in sorted(places) if place.is_relative_to(root) for path in remove_half_written(place)]
+
+
+def _path(call: ToolCall) -> str | None:
+    """The file a call names."""
+    try:
+        arguments = json.loads(call.arguments)
+    except ValueError:
+        return None
+    path = arguments.get("path") if isinstance(arguments, dict) else None
+    return path if isinstance(path, str) and "\0" not in path else None
 
 
 def _results(messages: Sequence[Message]) -> Iterator[tuple[str, str]]:

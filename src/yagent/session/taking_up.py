@@ -4,7 +4,7 @@ An agent goes on at the point where it stood. Its newest reply may have calls wi
 where it may (and so on below it), or is answered with a report of what the record tells of it; every other call has an unknown outcome.
 """
 
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Iterator, Mapping
 from dataclasses import field
 
 from yagent.agents.delegation.report import NEVER_BEGUN, NOTHING_RECORDED, report
@@ -57,6 +57,13 @@ class TakingUp:
     def of(self, delegation_id: str) -> TakenUp:
         """A delegation that was found to go on."""
         return self._taken[delegation_id]
+
+    def unknown(self) -> Iterator[ToolCall]:
+        """The calls of all agents found so far whose outcome nobody knows."""
+        for taken in self._taken.values():
+            for message in taken.resumption.messages[-1:]:
+                known = (*taken.resumption.settled, *taken.stopped)
+                yield from (call for call in message.calls if call.id not in known)
 
     async def agent(self, identity: AgentIdentity, past: Replayed, segments: tuple[Segment, ...], *, goes_on: bool = True) -> TakenUp:
         """Where an agent goes on, or (`goes_on` false) is told something new."""
