@@ -11,12 +11,13 @@ import pytest
 
 from tests.support.command_line import CommandLine, Ended, ended, until
 from tests.support.model_server import Call, Chaos, ModelServer, Reply, call
+from tests.support.model_server.scripts import Roles
 from tests.support.terminal import Terminal
 from yagent.protocol.stop import USAGE
 
 pytestmark = [pytest.mark.real_time, pytest.mark.slow]
 HANGING = Reply(text="never", chaos=[Chaos("hang_before_headers")])
-SLEEPING = {
+SLEEPING: Roles = {
     "are the Director": [call("delegate_coding", task="sleep")],
     "are Coding": [Reply(calls=[Call("run_bash", {"command": "touch started; sleep 60", "timeout": 90})])],
 }
@@ -206,7 +207,7 @@ async def test_continue_with_nothing_recorded_says_how_to_begin(yagent: CommandL
 
 
 async def test_a_fork_goes_on_from_its_step_and_the_old_session_too(yagent: CommandLine, model_server: ModelServer) -> None:
-    steps = [call("read_file", path="notes.txt"), call("search_by_regex", pattern="second"), "the first answer"]
+    steps: list[Reply | str] = [call("read_file", path="notes.txt"), call("search_by_regex", pattern="second"), "the first answer"]
     model_server.play({"are the Director": steps})
     assert (await yagent.run("-p", "the first task")).code == 0
     old = session_of(yagent)
