@@ -113,6 +113,14 @@ def odd_clocks(base: Undisturbed, count: int = 12, seed: int = 1) -> list[Trial]
     ]
 
 
+def new_words(base: Undisturbed, count: int = 24, seed: int = 6) -> list[Trial]:
+    """Going on with words of the user."""
+    return [
+        Trial("gone on with new words", cut.name, partial(troubles.with_new_words, base.stage, base.expected, cut, base.run.session))
+        for cut in _resumable(base, count, seed)
+    ]
+
+
 def at_once(base: Undisturbed, count: int = 8, seed: int = 2) -> list[Trial]:
     """Two resumes at the same time."""
     return [
@@ -165,6 +173,6 @@ def every_trial(place: Path) -> Iterator[Trial]:
     for base in others:
         yield from at_every_record(base)[::3]
     yield from inside_records(first)
-    for group in (as_files_lay, failing_disks, odd_clocks, at_once, kill_after_kill, kill_in_a_resumed_delegation):
+    for group in (as_files_lay, failing_disks, odd_clocks, new_words, at_once, kill_after_kill, kill_in_a_resumed_delegation):
         yield from group(first)
     yield from real_kills(first, place)

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.crash import matrix
+from tests.crash import matrix, troubles
 from tests.crash.cuts import Cut, boundaries
 from tests.crash.matrix import Trial, Undisturbed, undisturbed
 
@@ -21,9 +21,10 @@ pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("crash")]
 SAMPLE: Mapping[str, tuple[int, Callable[[Undisturbed], Sequence[Trial]]]] = {
     "a record": (8, matrix.at_every_record),
     "a byte": (6, partial(matrix.inside_records, count=6)),
-    "the disk as it lay": (3, matrix.as_files_lay),
+    "the disk as it lay": (2, matrix.as_files_lay),
     "a failing disk": (2, matrix.failing_disks),
     "a clock": (3, partial(matrix.odd_clocks, count=1)),
+    "new words": (1, matrix.new_words),
     "two at once": (1, partial(matrix.at_once, count=1)),
     "kill after kill": (1, matrix.kill_after_kill),
     "a nested delegation": (1, matrix.kill_in_a_resumed_delegation),
@@ -72,6 +73,15 @@ def test_a_file_that_was_half_written_is_cleared_away_before_anybody_commits_it(
     (tree / "parts" / f".yagent-{os.getpid()}-{'0' * 16}.tmp").write_text("base: neue W")
     verdict = base.trial(replace(cut, tree=tree)).verdict()
     assert (verdict.faults, verdict.told) == ([], 2)
+
+
+def test_new_words_come_with_what_is_not_known_of_a_delegation(bases: Mapping[str, Undisturbed]) -> None:
+    base = bases["openai"]
+    step = next(line for line in base.run.stream if line.payload["payload"].get("data", {}).get("tools", []) == ["run_bash"] * 2)
+    cut = next(cut for cut in boundaries(base.run) if cut.name.startswith(f"after record {step.ordinal} "))
+    trial = Trial("", "", partial(troubles.with_new_words, base.stage, base.expected, cut, base.run.session))
+    verdict = trial.verdict()
+    assert (verdict.faults, verdict.told) == ([], 1)
 
 
 def test_the_sample_is_a_part_of_the_matrix_that_fits_into_the_gate() -> None:

@@ -48,6 +48,16 @@ async def under_a_clock(stage: Stage, expected: Expected, cut: Cut, session: str
     return await survive(stage, expected, cut, session, CLOCKS[name]())
 
 
+async def with_new_words(stage: Stage, expected: Expected, cut: Cut, session: str) -> Verdict:
+    """The user does not let it go on as it stood, but says what is to be done once more."""
+    stage.world.put(cut.records, cut.tree)
+    run = await stage.anew(session)
+    verdict = expected.judge(cut, stage.world, [run])
+    newest = {agent: exchange for agent, exchange in cut.newest.items() if agent == "director"}  # the others are asked anew
+    verdict.faults += kept(newest, run)
+    return verdict
+
+
 async def twice_at_once(stage: Stage, expected: Expected, cut: Cut, session: str) -> Verdict:
     """Two resumes of one session: one goes on, the other is refused in words that say why, and leaves no trace."""
     stage.world.put(cut.records, cut.tree)

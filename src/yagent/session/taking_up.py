@@ -61,9 +61,7 @@ class TakingUp:
     def unknown(self) -> Iterator[ToolCall]:
         """The calls of all agents found so far whose outcome nobody knows."""
         for taken in self._taken.values():
-            for message in taken.resumption.messages[-1:]:
-                known = (*taken.resumption.settled, *taken.stopped)
-                yield from (call for call in message.calls if call.id not in known)
+            yield from (call for call in taken.resumption.unanswered if call.id not in taken.stopped)
 
     async def agent(self, identity: AgentIdentity, past: Replayed, segments: tuple[Segment, ...], *, goes_on: bool = True) -> TakenUp:
         """Where an agent goes on, or (`goes_on` false) is told something new."""

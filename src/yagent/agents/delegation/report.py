@@ -3,8 +3,10 @@
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
+from yagent.agents.delegation.spawn import one_line
 from yagent.agents.loop.resumption import Resumption
 from yagent.protocol.messages import Message
+from yagent.rollout.pairing import UNKNOWN_OUTCOME
 from yagent.thoughts import grammar
 
 MOST_FILES = 20
@@ -36,6 +38,8 @@ def _happened(resumption: Resumption) -> Iterator[str]:
     if changed:
         more = f" and {len(changed) - MOST_FILES} more" if len(changed) > MOST_FILES else ""
         yield f"- files it changed: {', '.join(changed[:MOST_FILES])}{more}"
+    for call in resumption.unanswered:
+        yield f"- {UNKNOWN_OUTCOME}: {call.name} {one_line(call.arguments)}"
 
 
 def _last_words(messages: Sequence[Message]) -> str:

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import field
 
-from yagent.protocol.messages import Message, ToolResult
+from yagent.protocol.messages import Message, ToolCall, ToolResult
 from yagent.records import dataclass
 from yagent.rollout.pairing import UNKNOWN_OUTCOME
 from yagent.tools.spec import Output
@@ -29,6 +29,11 @@ class Resumption:
     def calls(self) -> int:
         """The tool calls made, `agent_exit` aside."""
         return sum(call.name != "agent_exit" for message in self.messages for call in message.calls)
+
+    @property
+    def unanswered(self) -> tuple[ToolCall, ...]:
+        """The calls of the newest reply that have no result yet."""
+        return tuple(call for message in self.messages[-1:] for call in message.calls if call.id not in self.settled)
 
 
 def unknown_outcome() -> Output:
