@@ -37,10 +37,16 @@ YagentError
     FileTooLargeError
     NotTextError
   ProcessError
+  DamagedNote
+  NoteNotKept
+  NoSuchNote
+  NoSuchArtifact
+  ArtifactNotKept
   CopyError
   SearchError
   ShellError
   PromptError
+  ContextFull
   RegistryError
   ParameterError
   LimitReached

@@ -1,0 +1,58 @@
+"""Whether what was changed is proven by a command that ran afterwards.
+
+What a command proves is not known and not guessed from its name: what counts is that it ended with exit code 0 while every changed file
+was as it is now, and that no other command ended otherwise then.
+"""
+
+from collections.abc import Collection
+from typing import Final, Literal, TypeAlias
+
+from yagent.blackboard.evidence import CommandEvidence, Evidence, is_same
+from yagent.records import dataclass
+
+State: TypeAlias = Literal["verified", "unverified", "stale", "none"]
+
+_LONGEST: Final = 120  # characters shown of a command line
+
+
+@dataclass(frozen=True, slots=True)
+class Verification:
+    """`none`: nothing was changed. `stale`: it was proven, and edited since. `reason` says why it is not verified, `proof` is what proves
+    it."""
+
+    state: State
+    reason: str = ""
+    proof: CommandEvidence | None = None
+
+
+def verification(evidence: Evidence, changed: Collection[str]) -> Verification:
+    """Judge the recorded commands for the files that were `changed`. Blocks while it reads them."""
+    if not changed:
+        return Verification("none")
+    newest: dict[str, CommandEvidence] = {}
+    for each in evidence.commands:  # a command that ran again counts as it ended last, and then
+        line = " ".join(each.command.split())
+        newest.pop(line, None)
+        newest[line] = each
+    covering = [each for each in newest.values() if set(changed) <= each.covered.keys()]
+    now = {path: evidence.hash_of(path) for path in changed}
+    fresh = [each for each in covering if all(is_same(each.covered[path], there) for path, there in now.items())]
+    failed = next((each for each in reversed(fresh) if each.exit_code != 0), None)
+    if failed is not None:
+        return Verification("unverified", f"{_shown(failed)} {_ended(failed)} after the last edit and was not run again")
+    if fresh:
+        return Verification("verified", proof=fresh[-1])
+    before = [each for each in evidence.commands if each.exit_code == 0 and not each.covered.keys().isdisjoint(changed)]
+    if not before:
+        return Verification("unverified", "no command ran after the last edit" if not covering else "no command succeeded")
+    edited = sorted(path for path, there in now.items() if path not in before[-1].covered or not is_same(before[-1].covered[path], there))
+    return Verification("stale", f"edited after {_shown(before[-1])}: {', '.join(edited[:5])}{' …' if len(edited) > 5 else ''}")
+
+
+def _shown(evidence: CommandEvidence) -> str:
+    line = " ".join(evidence.command.split())
+    return f"`{line if len(line) <= _LONGEST else f'{line[: _LONGEST - 1]}…'}`"
+
+
+def _ended(evidence: CommandEvidence) -> str:
+    return "was stopped" if evidence.exit_code is None else f"ended with exit code {evidence.exit_code}"
