@@ -5,13 +5,14 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Callable, Coroutine, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Any, TypeAlias
 
 from tests.crash import process, troubles
 from tests.crash.cuts import Cut, as_it_lay, boundaries, sample, torn
+from tests.crash.job import PROMPT, WARM_UP
 from tests.crash.run import Run, Stage
 from tests.crash.verdict import Expected, Verdict, survive
 from tests.crash.world import World, contents
@@ -65,13 +66,13 @@ class Undisturbed:
 Group: TypeAlias = Callable[[Undisturbed], Sequence[Trial]]
 
 
-def undisturbed(place: Path, dialect: str) -> Undisturbed:
-    """Carry out the task once."""
+def undisturbed(place: Path, dialect: str, *, earlier: str = "") -> Undisturbed:
+    """Carry out the task once, as the first of its session or after an `earlier` one."""
     world = World(place)
     world.begin()
     stage = Stage(world, dialect)
     with asyncio.Runner(loop_factory=VirtualTimeLoop) as runner:
-        run = runner.run(stage.begun())
+        run = runner.run(stage.begun(earlier=earlier))
     assert run.result is not None, run
     assert run.result.exit_code == 0, run.result
     stamps = {moment.stamp for moment in run.moments}
@@ -119,6 +120,14 @@ def new_words(base: Undisturbed, count: int = 24, seed: int = 6) -> list[Trial]:
         Trial("gone on with new words", cut.name, partial(troubles.with_new_words, base.stage, base.expected, cut, base.run.session))
         for cut in _resumable(base, count, seed)
     ]
+
+
+def in_a_second_task(place: Path, count: int = 30, seed: int = 7) -> list[Trial]:
+    """The session had a task before, which is over."""
+    base = undisturbed(place, "openai", earlier=WARM_UP)
+    words = next(line.ordinal for line in base.run.stream if PROMPT in str(line.payload["payload"].get("message", "")))
+    cuts = [cut for cut in boundaries(base.run)[words:] if not cut.is_over]
+    return [replace(base.trial(cut), kind="in the second task of a session") for cut in sample(cuts, count, seed)]
 
 
 def at_once(base: Undisturbed, count: int = 8, seed: int = 2) -> list[Trial]:
@@ -175,4 +184,5 @@ def every_trial(place: Path) -> Iterator[Trial]:
     yield from inside_records(first)
     for group in (as_files_lay, failing_disks, odd_clocks, new_words, at_once, kill_after_kill, kill_in_a_resumed_delegation):
         yield from group(first)
+    yield from in_a_second_task(place / "second")
     yield from real_kills(first, place)

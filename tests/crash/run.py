@@ -80,12 +80,14 @@ class Stage:
     dialect: str
     signatures: dict[str, str] = field(default_factory=dict)
 
-    async def begun(self, clock: Clock | None = None) -> Run:
-        """The task from its beginning; with a clock of the caller's nothing is watched."""
+    async def begun(self, clock: Clock | None = None, *, earlier: str = "") -> Run:
+        """The task from its beginning, after an `earlier` one; with a clock of the caller's nothing is watched."""
         run = Run("")
         try:
             async with self._served(run) as server, self._opened(server, clock or self._clock(run, server)) as session:
                 run.session = session.snapshot().session
+                if earlier:
+                    await session.submit(StartTask(earlier))
                 run.result = await session.submit(StartTask(PROMPT))
         except RolloutError as lost:
             run.lost = str(lost)

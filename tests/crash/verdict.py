@@ -106,7 +106,7 @@ def _records(world: World, cut: Cut) -> Iterator[str]:
         entries = list(read(path, skipped))
         newer += [entry.ordinal for entry in entries if entry.ordinal not in known]
         if path.stem.count("_") == 1 and entries:
-            yield from _ends([entry.record for entry in entries])
+            yield from _ends([entry.record for entry in entries if entry.ordinal not in known] or [entries[-1].record])
     if skipped.count > cut.torn:
         yield f"more is damaged than was cut: {skipped.skipped}"
     first = max(known, default=0) + 1
