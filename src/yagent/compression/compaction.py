@@ -33,6 +33,7 @@ class Compaction:
     dropped: tuple[Dropped, ...]
     notes: tuple[str, ...] = ()  # what went wrong on the way, for people
     has_room: bool = True  # False: it fits, but the next step may need another
+    requests: int = 0  # made to a model for a summary
 
     @property
     def saved(self) -> int:

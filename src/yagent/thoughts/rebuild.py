@@ -33,18 +33,29 @@ def kept_words(inputs: Sequence[str], budget: int, count: Count) -> KeptWords:
     rules = [index for index in reversed(range(len(inputs))) if states_rule(inputs[index])]
     others = [index for index in reversed(range(len(inputs))) if not states_rule(inputs[index])]
     for index in (*rules, *others):
-        for text in (inputs[index], "\n".join(filter(states_rule, inputs[index].splitlines()))):
-            size = count(text) + _AROUND
-            if text and size <= budget:
-                kept[index] = text
-                budget -= size
-                break
+        text = inputs[index]
+        if count(text) + _AROUND > budget:
+            text = _rules_in(text, budget - _AROUND, count)
+        if text:
+            kept[index] = text
+            budget -= count(text) + _AROUND
     return KeptWords(tuple(sorted(kept.items())), len(inputs) - len(kept))
 
 
 def states_rule(text: str) -> bool:
     """Whether a text tells how things have to be done, as far as words show that."""
     return _RULE.search(text) is not None
+
+
+def _rules_in(text: str, budget: int, count: Count) -> str:
+    """The lines that state a rule, from the first on, as many as fit."""
+    kept = []
+    for line in filter(states_rule, text.splitlines()):
+        budget -= count(line) + 1
+        if budget < 0:
+            break
+        kept.append(line)
+    return "\n".join(kept)
 
 
 def rebuild_prompt(log: ThoughtLog, *, keep: int, budget: int, count: Count) -> str:

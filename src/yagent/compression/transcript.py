@@ -1,0 +1,79 @@
+"""Messages as text inside another message. Calls stand with their results, reasoning is left out."""
+
+from collections.abc import Sequence
+
+from yagent.compression.cutting import first_part, last_part
+from yagent.compression.frame import Frame
+from yagent.protocol.messages import Message, Part, Reasoning, Text, ToolCall
+
+_LEAST = 8  # tokens a part is cut to at least
+_CAPS = (2000, 500, 120, 30)  # tokens a part is cut to when a conversation is summarised, the first with which all of it fits
+
+
+def whole(messages: Sequence[Message]) -> str:
+    """Everything, uncut."""
+    return "\n\n".join(filter(None, (_shown(message, None, 0) for message in messages)))
+
+
+def last_messages(messages: Sequence[Message], number: int) -> int:
+    """Where the last `number` messages begin; earlier where a result would be parted from its call."""
+    start = max(len(messages) - number, 0)
+    while start > 0 and messages[start].role == "tool":
+        start -= 1
+    return start
+
+
+def recent(messages: Sequence[Message], budget: int, frame: Frame) -> str:
+    """The messages in at most `budget` tokens: whole if they fit, else with their largest parts cut; "" when not even that fits."""
+    cap = budget
+    while cap >= _LEAST:
+        text = "\n\n".join(filter(None, (_shown(message, frame, cap) for message in messages)))
+        if frame.counter.count(text) <= budget:
+            return text
+        cap //= 2
+    return ""
+
+
+def digest(messages: Sequence[Message], budget: int, frame: Frame) -> str:
+    """The messages in at most `budget` tokens, for a summary.
+
+    Large parts are shortened first; then the oldest messages go, save the very first, which holds the task or what came of an earlier
+    compression.
+    """
+    cost = frame.counter.count
+    first = _shown(messages[0], frame, max(budget // 4, _LEAST))
+    left = budget - cost(first) - 1
+    for cap in _CAPS:
+        shown = [_shown(message, frame, max(min(cap, left // 4), 1)) for message in messages[1:]]
+        sizes = [cost(text) + 1 for text in shown]
+        if sum(sizes) <= left:
+            return "\n\n".join(filter(None, [first, *shown]))
+    left -= cost(frame.left_out()) + 1
+    kept = []
+    for text, size in zip(reversed(shown), reversed(sizes), strict=True):
+        left -= size
+        if left < 0:
+            break
+        kept.append(text)
+    return "\n\n".join(filter(None, [first, frame.left_out(), *reversed(kept)]))
+
+
+def _shown(message: Message, frame: Frame | None, cap: int) -> str:
+    return "\n".join(filter(None, (_part(message, part, frame, cap) for part in message.parts)))
+
+
+def _part(message: Message, part: Part, frame: Frame | None, cap: int) -> str:
+    if isinstance(part, Reasoning):
+        return ""
+    if isinstance(part, Text):
+        return f"[{'you' if message.role == 'assistant' else message.role}] {_beginning(part.text, frame, cap)}"
+    if isinstance(part, ToolCall):
+        return f"[call] {part.name} {_beginning(part.malformed or part.arguments, frame, cap)}"
+    text = part.text if frame is None else last_part(part.text, cap, frame.counter.count)
+    cut = "" if frame is None or text == part.text else f"{frame.left_out()}\n"
+    return f"[{'error' if part.is_error else 'result'} of {part.name}] {cut}{text}"
+
+
+def _beginning(text: str, frame: Frame | None, cap: int) -> str:
+    part = text if frame is None else first_part(text, cap, frame.counter.count)
+    return part if frame is None or part == text else f"{part}\n{frame.left_out()}"
