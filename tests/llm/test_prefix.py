@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import json
+import re
 import sys
 from collections.abc import Callable
 from functools import partial
@@ -186,3 +187,38 @@ def test_claude_behind_openrouter_gets_marks_in_blocks() -> None:
 def test_user_messages_in_a_row_become_one() -> None:
     assert [item["content"] for item in Wire("openai").say("one", "two").items()[1:]] == ["one\n\ntwo"]
     assert len(Wire("anthropic").say("one", "two").items()) == 1
+
+
+MARK = re.compile(rb',"cache_control":\{[^}]*\}')
+HINT = "<board>\nrepo#1 ok\n</board>"
+
+
+@pytest.mark.parametrize("api_format", FORMATS)
+@settings(max_examples=60, deadline=None)
+@given(data=st.data())
+def test_a_hint_is_in_its_request_alone_at_the_end_of_the_newest_message(api_format: str, data: st.DataObject) -> None:
+    unmarked = Quirks(**_unmarked(quirks_for(api_format, "127.0.0.1", "m")))
+    plain, hinted = Wire(api_format, quirks=unmarked), Wire(api_format, quirks=unmarked)
+    for turn in data.draw(conversations(api_format)):
+        plain.say(*turn)
+        hinted.say(*turn)
+        with_hint = hinted.raw(CallOptions(hint=HINT))
+        without = plain.raw()
+        assert with_hint.count(json_text.inner(HINT)) == 1
+        end = with_hint.index(json_text.inner(f"\n\n{HINT}"))
+        assert without.startswith(with_hint[:end].rstrip(b'"}]'))
+        assert with_hint.replace(json_text.inner(f"\n\n{HINT}"), b"", 1) == without
+        if data.draw(st.booleans()):
+            assert hinted.raw() == without
+
+
+@pytest.mark.parametrize("api_format", FORMATS)
+def test_a_message_with_a_hint_gets_no_cache_mark(api_format: str) -> None:
+    wire = Wire(api_format).say("one", Message("assistant", (ToolCall("c", "read_file", "{}"),)))
+    wire.say(Message("tool", (ToolResult("c", "read_file", "text"),)))
+    before = wire.raw()
+    marks = before.count(b'"cache_control"')
+    hinted = wire.raw(CallOptions(hint=HINT))
+    assert hinted.count(b'"cache_control"') <= marks
+    assert b'"cache_control"' not in hinted[hinted.index(json_text.inner(HINT)) :]
+    assert MARK.sub(b"", wire.raw()) == MARK.sub(b"", before)

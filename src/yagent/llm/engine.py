@@ -74,11 +74,15 @@ class Head:
 
 @dataclass(frozen=True, slots=True)
 class CallOptions:
-    """What may differ from call to call without touching the prefix. None is "not set": the field stays off the wire."""
+    """What may differ from call to call without touching the prefix. None is "not set": the field stays off the wire.
+
+    `hint` is said in this request only: it rides at the end of the newest message, where that is a result or the user's; "" for none.
+    """
 
     max_output_tokens: int | None = None
     temperature: float | None = None
     forbid_tools: bool = False  # tool choice "none"; the declared tools stay as they are
+    hint: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,18 +2,20 @@
 
 import re
 from collections.abc import Callable, Sequence
+from copy import copy
+from dataclasses import replace
 from typing import Any, Protocol
 
 from yagent.llm import json_text
 from yagent.llm.assemble import ReplyContext
 from yagent.llm.dialects import parameters
-from yagent.llm.dialects.context import DialogueContext
+from yagent.llm.dialects.context import DialogueContext, result_text
 from yagent.llm.dialects.port import Decoder, Rejection, WireModel
 from yagent.llm.dialects.tape import Tape
 from yagent.llm.engine import CallOptions, Head
 from yagent.llm.quirks import Quirks
 from yagent.llm.tool_names import ToolNames
-from yagent.protocol.messages import Message
+from yagent.protocol.messages import Message, Text, ToolResult
 
 _BAD_REASONING = re.compile(
     r"invalid_encrypted_content|encrypted content[^.]{0,60}(could not|invalid|fail)|invalid `?signature`?", re.IGNORECASE
@@ -63,6 +65,7 @@ class DialogueEncoder:
         self._unanswered: dict[str, None] = {}
         self._sent: dict[str, Any] = {}
         self._notes: list[str] = []  # what was adjusted since the last message
+        self._before_newest: tuple[Writer, tuple[int, int]] | None = None  # None after the model's own words
         self._replay = context.replay  # the rule the messages were encoded by
 
     def append(self, message: Message) -> None:
@@ -70,15 +73,16 @@ class DialogueEncoder:
         self._check_pairing(message)
         self._messages.append(message)
         self._notes = []
-        self._writer.message(message, self._tape)
+        self._write(message)
 
     def body(self, options: CallOptions) -> Sequence[bytes]:
         """See `Encoder.body`."""
         self._refuse_unanswered()
         context = self._context
         self._sent = parameters.build(options, context.model, self._writer.fields(options), self._writer.withheld())
+        writer, tape = self._with_hint(options.hint)
         end = json_text.encode(self._sent)[1:]
-        return self._tape.read(self._writer.tail() + (b"," if self._sent else b"") + end)
+        return tape.read(writer.tail() + (b"," if self._sent else b"") + end)
 
     def decoder(self) -> Decoder:
         """See `Encoder.decoder`."""
@@ -105,7 +109,25 @@ class DialogueEncoder:
         self._tape = Tape(_mark(context))
         self._writer.begin(self._tape)
         for message in self._messages:
-            self._writer.message(message, self._tape)
+            self._write(message)
+
+    def _write(self, message: Message) -> None:
+        self._before_newest = None if message.role == "assistant" else (copy(self._writer), self._tape.length())
+        self._writer.message(message, self._tape)
+
+    def _with_hint(self, hint: str) -> tuple[Writer, Tape]:
+        """What is read for this request: all that was written, or for a hint the newest message once more with it."""
+        if not hint or self._before_newest is None:
+            return self._writer, self._tape
+        newest = self._messages[-1]
+        last = newest.parts[-1]
+        if not isinstance(last, Text | ToolResult):
+            return self._writer, self._tape
+        said = result_text(last) if isinstance(last, ToolResult) else last.text
+        before, length = self._before_newest
+        writer, tape = copy(before), self._tape.beginning(length)
+        writer.message(replace(newest, parts=(*newest.parts[:-1], replace(last, text=f"{said}\n\n{hint}"))), tape)
+        return writer, tape
 
     def _change_past(self, rejection: Rejection) -> str | None:
         """A complaint about the messages rather than the parameters: change the rule they are encoded by, each rule once."""

@@ -37,16 +37,31 @@ class Tape:
         """A mark may go here: the end of a block whose content is not blank."""
         self._places.append(len(self._pieces))
 
+    def length(self) -> tuple[int, int]:
+        """How much was written: for `beginning`."""
+        return len(self._pieces), len(self._places)
+
+    def beginning(self, length: tuple[int, int]) -> "Tape":
+        """A tape of its own with what was written up to there. It is read in the place of this one; no mark goes behind that point."""
+        pieces, places = length
+        tape = _Beginning(self._mark)
+        tape._pieces, tape._places, tape._pinned = self._pieces[:pieces], self._places[:places], self._pinned
+        tape._last_read, tape._whole = self._last_read, self
+        return tape
+
     def read(self, tail: bytes) -> list[bytes]:
         """Everything written, the chosen marks and `tail`."""
         pieces = self._pieces.copy()
         if self._mark:
-            if len(self._places) != self._last_read:
-                self._previous, self._last_read = self._last_read, len(self._places)
+            self._note_reading()
             for position in sorted(set(self._chosen()), reverse=True):
                 pieces.insert(position, self._mark)
         pieces.append(tail)
         return pieces
+
+    def _note_reading(self) -> None:
+        if len(self._places) != self._last_read:
+            self._previous, self._last_read = self._last_read, len(self._places)
 
     def _chosen(self) -> Iterator[int]:
         if self._pinned is not None:
@@ -58,3 +73,17 @@ class Tape:
         spare = (self._previous - 1) // SPARE_EVERY * SPARE_EVERY
         if spare > 0:
             yield self._places[spare - 1]
+
+
+class _Beginning(Tape):
+    """A tape that goes on differently for one reading."""
+
+    _whole: Tape
+
+    def place(self) -> None:
+        """What follows is not in the next request, so nothing of it is worth a mark."""
+
+    def _note_reading(self) -> None:
+        """The whole tape knows that it was read so far; a reading that went further left nothing here to find again."""
+        self._whole._previous, self._whole._last_read = self._last_read, len(self._places)
+        self._previous = min(self._last_read, len(self._places))
