@@ -26,7 +26,11 @@ _LATIN_LOOKALIKES = ("CYRILLIC", "GREEK", "ARMENIAN", "CHEROKEE")
 
 def visible(text: str) -> str:
     """Return text with control, invisible and reordering characters written as `\\x1b` or `\\u{202e}`; newline and tab stay."""
-    return text if text.isascii() and text.isprintable() else "".join(map(_visible_character, text))
+    return text if text.isascii() and _on_one_line(text).isprintable() else "".join(map(_visible_character, text))
+
+
+def _on_one_line(text: str) -> str:
+    return text.replace("\n", "").replace("\t", "") if "\n" in text or "\t" in text else text
 
 
 def has_hidden(text: str) -> bool:
