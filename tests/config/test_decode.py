@@ -45,6 +45,16 @@ CHANGED: dict[str, tuple[str, object]] = {
     "resume.max_replay_messages": ("7", 7),
     "resume.degrade_on_workspace_change": ('"block"', "block"),
     "resume.checkpoint_workspace": ("false", False),
+    "compression.enable_context_compression": ("false", False),
+    "compression.context_compression_threshold": ("9000", 9000),
+    "compression.tool_result_keep_tokens": ("50", 50),
+    "compression.enable_ultimate_compression": ("false", False),
+    "compression.ultimate_compression_keep_plans": ("3", 3),
+    "blackboard.index_max_notes": ("5", 5),
+    "blackboard.index_line_chars": ("80", 80),
+    "blackboard.summary_max_runes": ("100", 100),
+    "blackboard.ttl": ('"24h"', 86400.0),
+    "blackboard.max_notes_per_board": ("9", 9),
     "permissions.allow": ('["shell(ls *)"]', ("shell(ls *)",)),
     "permissions.ask": ('["edit(**)"]', ("edit(**)",)),
     "permissions.deny": ('["tool(run_bash)"]', ("tool(run_bash)",)),
@@ -109,6 +119,21 @@ def test_every_key_has_its_default_when_absent_and_its_value_when_present(key: s
         ("resume.max_replay_messages", "0", 0),
         ("resume.max_replay_messages", "-1", 2000),
         ("resume.degrade_on_workspace_change", '"blok"', "warn"),
+        ("compression.context_compression_threshold", "0", 0),
+        ("compression.context_compression_threshold", "-1", 0),
+        ("compression.tool_result_keep_tokens", "0", 200),
+        ("compression.tool_result_keep_tokens", "-1", 200),
+        ("compression.ultimate_compression_keep_plans", "-1", 0),
+        ("blackboard.index_max_notes", "0", 0),
+        ("blackboard.index_max_notes", "-1", 12),
+        ("blackboard.index_line_chars", "0", 0),
+        ("blackboard.index_line_chars", "-1", 160),
+        ("blackboard.summary_max_runes", "0", 1200),
+        ("blackboard.summary_max_runes", "-1", 1200),
+        ("blackboard.ttl", "0", None),
+        ("blackboard.ttl", '"0"', None),
+        ("blackboard.max_notes_per_board", "0", 200),
+        ("blackboard.max_notes_per_board", "-1", 200),
     ],
 )
 def test_zero_is_not_absence(key: str, zero: str, expected: object) -> None:
@@ -243,11 +268,34 @@ def test_sections_of_later_versions_are_one_note_each_and_old_names_lead_to_new_
     ).notices
     assert len(notices) == len([name for name in renamed.NOT_YET if "." not in name]) + 3
     assert all("no effect yet" in str(notice) for notice in notices)
-    [notice] = decoded("[enhanced_commander]\nenable_context_compression = true").notices
-    assert "[compression]" in str(notice)
     [notice] = decoded("[codeseek]\nenabled = true").notices
     assert "[codeindex]" in str(notice)
     assert decoded("[[mcp.servers]]\nname = 'x'").notices
+
+
+def test_the_old_name_of_a_section_is_honoured_with_a_hint() -> None:
+    result = decoded("[enhanced_commander]\nenable_context_compression = false\ntool_result_keep_tokens = 7")
+    assert (result.config.compression.enable_context_compression, result.config.compression.tool_result_keep_tokens) == (False, 7)
+    assert result.config.compression.enable_ultimate_compression
+    assert set(result.sources) == {"compression.enable_context_compression", "compression.tool_result_keep_tokens"}
+    [notice] = result.notices
+    assert str(notice).endswith("c.toml:1: [enhanced_commander] is called [compression] now; write that name instead.")
+
+
+def test_the_new_name_of_a_section_wins_over_the_old_one() -> None:
+    text = (
+        "[enhanced_commander]\ntool_result_keep_tokens = 7\nultimate_compression_keep_plans = 2\n[compression]\ntool_result_keep_tokens = 9"
+    )
+    result = decoded(text)
+    assert (result.config.compression.tool_result_keep_tokens, result.config.compression.ultimate_compression_keep_plans) == (9, 2)
+    assert set(result.sources) == {"compression.tool_result_keep_tokens", "compression.ultimate_compression_keep_plans"}
+
+
+def test_a_mistake_under_the_old_name_is_told_as_it_is_written() -> None:
+    notices = [str(notice) for notice in decoded("[enhanced_commander]\nultimate_compresion_keep_plans = 2").notices]
+    assert any("Did you mean enhanced_commander.ultimate_compression_keep_plans?" in notice for notice in notices)
+    with pytest.raises(ConfigError, match=r"enhanced_commander\.tool_result_keep_tokens is not usable"):
+        decoded("[enhanced_commander]\ntool_result_keep_tokens = 'many'")
 
 
 @pytest.mark.parametrize(("text", "guess"), [("[agnet]\nlang='x'", "agent"), ("[agent]\nlnag='x'", "agent.lang"), ("[zzz]\na=1", "")])

@@ -41,7 +41,7 @@ def test_every_key_says_what_it_does_what_zero_means_and_who_consumes_it(key: ob
 
 
 def test_every_consumer_is_a_room_of_the_package() -> None:
-    rooms = {"agents", "llm", "session", "tools", "workspace"}
+    rooms = {"agents", "blackboard", "compression", "llm", "session", "tools", "workspace"}
     assert {key.declared.consumer.split(".")[0] for key in keys()} <= rooms
 
 
@@ -55,7 +55,7 @@ def test_the_template_has_every_key_with_its_default_and_nothing_unknown() -> No
     named = {key.path.replace("<name>", "work").replace("<agent>", "coding").replace("<tool>", "design") for key in keys()}
     assert set(result.sources) == named
     config = result.config
-    for name in ("task_timeout", "tools_deferred", "agent", "llm", "shell", "resume", "permissions"):
+    for name in ("task_timeout", "tools_deferred", "agent", "llm", "shell", "resume", "compression", "blackboard", "permissions"):
         assert getattr(config, name) == getattr(Config(), name)
 
 

@@ -236,6 +236,8 @@ HELD_ELSEWHERE = {
     # what the second run of a session does
     *(f"resume.{name}" for name in ("enable", "replay_token_budget", "max_replay_messages")),
     *(f"resume.{name}" for name in ("degrade_on_workspace_change", "checkpoint_workspace")),
+    # what the rooms do with them is held in tests/blackboard and tests/compression
+    *(key.path for key in keys() if key.path.startswith(("blackboard.", "compression."))),
     # it takes a defect for nothing at all to happen in a delegation; tests/agents/delegation shows what the setting then does
     "agent.delegate_idle_timeout",
 }

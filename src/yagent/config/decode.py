@@ -14,6 +14,8 @@ from yagent.config.schema import (
     TOOLS_WITH_ENGINE,
     AgentSection,
     AssignmentSection,
+    BlackboardSection,
+    CompressionSection,
     Config,
     Declared,
     DeferredSection,
@@ -33,6 +35,10 @@ Section = TypeVar("Section")
 Table = Mapping[str, object]
 
 _RULE_LISTS: Final = ("allow", "ask", "deny")
+_TABLES: Final = (
+    *("global", "agents", "tools", "agent", "llm", "shell", "resume", "permissions"),
+    *("compression", "enhanced_commander", "blackboard"),
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +89,7 @@ class _Reader:
         self.sources: dict[str, Source] = {}
 
     def config(self, document: Table) -> Config:
-        self.strangers(document, (), {*declared_in(Config), "global", "agents", "tools", "agent", "llm", "shell", "resume", "permissions"})
+        self.strangers(document, (), {*declared_in(Config), *_TABLES})
         values = self.values(Config, document, ())
         llm = {name: self.table(self.table(document, (), name), (name,), "llm") for name in ("global", "agents", "tools")}
         self.strangers(self.table(document, (), "global"), ("global",), {"llm"})
@@ -101,6 +107,8 @@ class _Reader:
             llm=self.section(LlmSection, self.table(document, (), "llm"), "llm"),
             shell=self.section(ShellSection, self.table(document, (), "shell"), "shell"),
             resume=self.section(ResumeSection, self.table(document, (), "resume"), "resume"),
+            compression=self.renamed_section(CompressionSection, document, "compression", "enhanced_commander"),
+            blackboard=self.section(BlackboardSection, self.table(document, (), "blackboard"), "blackboard"),
             permissions=self.section(PermissionSection, self.table(document, (), "permissions"), "permissions"),
         )
 
@@ -134,6 +142,23 @@ class _Reader:
         path = tuple(prefix.split("."))
         self.strangers(table, path, declared_in(section))
         return section(**self.values(section, table, path))
+
+    def renamed_section(self, section: type[Section], document: Table, name: str, old_name: str) -> Section:
+        """A section with what the file still sets under its old name; the new name wins where both set a key."""
+        table, old = self.table(document, (), name), self.table(document, (), old_name)
+        found = self.section(section, table, name)
+        if old_name not in document:
+            return found
+        self.notices.append(Notice(old_name, f"{self.place((old_name,))}: [{old_name}] is called [{name}] now; write that name instead."))
+        self.strangers(old, (old_name,), declared_in(section))
+        values = self.values(section, old, (old_name,))
+        for each in declared_in(section):
+            source = self.sources.pop(f"{old_name}.{each}", None)
+            if each in table or source is None:
+                values[each] = getattr(found, each)
+            else:
+                self.sources[f"{name}.{each}"] = source
+        return section(**values)
 
     def values(self, section: type[Any], table: Table, path: tuple[str, ...]) -> dict[str, Any]:
         """The declared keys of `section` as `table` sets them, defaults for the rest."""

@@ -34,11 +34,9 @@ RENAMED_SECTIONS: Final[Mapping[str, str]] = MappingProxyType({"enhanced_command
 # Known to the product and without a consumer in this version: tolerated with one note, and not documented as keys (B-10).
 NOT_YET: Final = frozenset(
     {
-        "blackboard",
         "blueprint",
         "browser",
         "codeindex",
-        "compression",
         "git_checkpoint",
         "keywords",
         "mcp",

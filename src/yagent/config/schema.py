@@ -313,6 +313,80 @@ class ResumeSection:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class CompressionSection:
+    """`[compression]`: making a conversation fit the model's window."""
+
+    enable_context_compression: bool = key(
+        values.FLAG,
+        default=True,
+        rule="false: no tier ever runs; a conversation that outgrows the window ends the run",
+        text="Shrink a conversation before it outgrows the model's window.",
+        consumer="compression.policy",
+    )
+    context_compression_threshold: int = key(
+        values.WHOLE,
+        0,
+        "0 or less: from the model's window alone; `YAGENT_COMPRESS_THRESHOLD` wins",
+        "Tokens of a request from which on the conversation is shrunk.",
+        consumer="compression.threshold",
+    )
+    tool_result_keep_tokens: int = key(
+        values.COUNT, 200, _DEFAULT_AT_ZERO, "Tokens that the first tier leaves of an old tool result.", consumer="compression.rule"
+    )
+    enable_ultimate_compression: bool = key(
+        values.FLAG,
+        default=True,
+        rule="false: the third tier never runs",
+        text="Rebuild the conversation from its record when the other tiers are not enough.",
+        consumer="compression.policy",
+    )
+    ultimate_compression_keep_plans: int = key(
+        values.WHOLE,
+        0,
+        "0 or less: all of them",
+        "How many of the newest thoughts the third tier keeps.",
+        consumer="compression.ultimate",
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BlackboardSection:
+    """`[blackboard]`: the notes that delegations leave."""
+
+    index_max_notes: int = key(
+        values.WHOLE,
+        12,
+        "0: the list is not shown; less than 0: the default",
+        "Notes in the list that every request of the Director and every delegation is given.",
+        consumer="blackboard.index",
+    )
+    index_line_chars: int = key(
+        values.WHOLE,
+        160,
+        "0: lines are not clipped; less than 0: the default",
+        "Characters of one line of that list.",
+        consumer="blackboard.index",
+    )
+    summary_max_runes: int = key(
+        values.COUNT,
+        1200,
+        _DEFAULT_AT_ZERO,
+        "Characters of a conclusion where it stands for a longer result.",
+        consumer="blackboard.artifacts",
+    )
+    ttl: float | None = key(
+        values.DURATION,
+        168 * 3600.0,
+        "0: notes are never removed",
+        "Notes of a session to which none was added for this long are removed.",
+        consumer="blackboard.gc",
+    )
+    max_notes_per_board: int = key(
+        values.COUNT, 200, _DEFAULT_AT_ZERO, "Notes kept of one session; the oldest go first.", consumer="blackboard.gc"
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class PermissionSection:
     """`[permissions]`: deny beats ask beats allow. A rule that cannot be read stops the start: it never falls away."""
 
@@ -342,6 +416,8 @@ class Config:
     llm: LlmSection = field(default_factory=LlmSection)
     shell: ShellSection = field(default_factory=ShellSection)
     resume: ResumeSection = field(default_factory=ResumeSection)
+    compression: CompressionSection = field(default_factory=CompressionSection)
+    blackboard: BlackboardSection = field(default_factory=BlackboardSection)
     permissions: PermissionSection = field(default_factory=PermissionSection)
 
 
@@ -359,6 +435,8 @@ SECTIONS: Final[Mapping[str, type[Any]]] = MappingProxyType(
         "llm": LlmSection,
         "shell": ShellSection,
         "resume": ResumeSection,
+        "compression": CompressionSection,
+        "blackboard": BlackboardSection,
         "permissions": PermissionSection,
     }
 )

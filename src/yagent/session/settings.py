@@ -3,13 +3,17 @@
 import os
 from collections.abc import Iterator, Mapping
 from pathlib import Path
+from typing import Any
 
 from yagent.agents.director.hooks import ReminderPolicy
 from yagent.agents.loop.turn import TurnSettings
 from yagent.agents.roles.roster import ROSTER
+from yagent.blackboard.settings import BlackboardSettings
+from yagent.compression.threshold import CompressionSettings
+from yagent.config.problems import ConfigError
 from yagent.config.providers import ProviderChoice, Resolution
-from yagent.config.schema import Config
-from yagent.config.switches import concurrency_enabled
+from yagent.config.schema import Config, declared_in
+from yagent.config.switches import artifacts_enabled, blackboard_enabled, concurrency_enabled
 from yagent.config.vendors import VENDORS
 from yagent.llm.endpoint import SHORTEST_SECRET, credentials_in
 from yagent.records import dataclass
@@ -91,6 +95,36 @@ def resume_settings(config: Config) -> ResumeSettings:
         block_on_change=resume.degrade_on_workspace_change == "block",
         checkpoint_workspace=resume.checkpoint_workspace,
     )
+
+
+def compression_settings(config: Config) -> CompressionSettings:
+    """Whether and when a conversation is shrunk."""
+    return CompressionSettings(**_declared(config.compression))
+
+
+def blackboard_settings(config: Config, environ: Mapping[str, str]) -> BlackboardSettings:
+    """What notes and artifacts are kept, and how much of them is shown."""
+    return BlackboardSettings(**_declared(config.blackboard), enabled=blackboard_enabled(environ), artifacts=artifacts_enabled(environ))
+
+
+def notes_root(environ: Mapping[str, str], data: DataHome, home: Path | None) -> Path:
+    """Where notes are: `YAGENT_NOTES_ROOT`, else in the data directory (B-102). Raises ConfigError when that names no certain place."""
+    chosen = environ.get("YAGENT_NOTES_ROOT", "")
+    if not chosen:
+        return data.notes_dir
+    place = home / chosen[2:] if chosen.startswith("~/") and home is not None else Path(chosen)
+    if not place.is_absolute():
+        raise ConfigError(
+            f"YAGENT_NOTES_ROOT is {chosen!r}, which is not an absolute path.",
+            where="the environment",
+            fix="Give it an absolute path, or unset it: notes are then kept in the data directory.",
+        )
+    return place
+
+
+def _declared(section: Any) -> dict[str, Any]:
+    """The values of a section by the names of its keys, which are those of its room's settings."""
+    return {name: getattr(section, name) for name in declared_in(type(section))}
 
 
 @dataclass(frozen=True, slots=True)
