@@ -1,4 +1,4 @@
-"""Clocks of crash runs. Every record is stamped with the calendar time, so a clock sees each of them come."""
+"""Clocks and disks of crash runs. Every record is stamped with the calendar time, so a clock sees each of them come."""
 
 from __future__ import annotations
 
@@ -6,12 +6,14 @@ import asyncio
 import fcntl
 import os
 import threading
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
-from tests.support.virtual_time import START, VirtualClock
+import pytest
+
+from tests.support.virtual_time import START, VirtualClock, VirtualTimeLoop
 
 MORNING = datetime(2026, 1, 1, 8, tzinfo=UTC)
 _TICK = timedelta(microseconds=1)
@@ -48,23 +50,21 @@ class JumpingClock(VirtualClock):
         return self._begins + self._jump + timedelta(seconds=self.now() - START)
 
 
-class SlowDiskClock(VirtualClock):
-    """Every record takes `seconds` until it is written."""
+@contextmanager
+def slow_disk(records: Callable[[], Path | None], seconds: float) -> Iterator[None]:
+    """Every write to a record below `records()` takes so many virtual seconds; call it in a `VirtualTimeLoop`."""
+    loop, plain = asyncio.get_running_loop(), os.write
+    assert isinstance(loop, VirtualTimeLoop)
 
-    def __init__(self, seconds: float) -> None:
-        super().__init__()
-        self._seconds = seconds
+    def slow(descriptor: int, data: bytes) -> int:
+        directory = records()
+        if directory is not None and descriptor in _writing_to(directory):
+            loop.call_soon_threadsafe(loop.advance, seconds)
+        return plain(descriptor, data)
 
-    def wall(self) -> datetime:
-        with suppress(RuntimeError):  # a thread asks: no record
-            loop = asyncio.get_running_loop()
-            loop.call_soon(self._pass_time)
-        return super().wall()
-
-    def _pass_time(self) -> None:
-        loop = asyncio.get_running_loop()
-        assert hasattr(loop, "advance")
-        loop.advance(self._seconds)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(os, "write", slow)
+        yield
 
 
 def full() -> int:

@@ -107,11 +107,13 @@ def failing_disks(base: Undisturbed, every: int = 1) -> list[Trial]:
 def odd_clocks(base: Undisturbed, count: int = 12, seed: int = 1) -> list[Trial]:
     """Calendars that jump between the runs and in the resume, and a disk that takes seconds for each record."""
     cuts = _resumable(base, count, seed)
-    return [
-        Trial(name, cut.name, partial(troubles.under_a_clock, base.stage, base.expected, cut, base.run.session, name))
+    told = (base.stage, base.expected)
+    jumps = [
+        Trial(name, cut.name, partial(troubles.under_a_clock, *told, cut, base.run.session, name))
         for name in troubles.CLOCKS
         for cut in cuts
     ]
+    return [*jumps, *(Trial("slow disk", cut.name, partial(troubles.on_a_slow_disk, *told, cut, base.run.session)) for cut in cuts)]
 
 
 def new_words(base: Undisturbed, count: int = 24, seed: int = 6) -> list[Trial]:

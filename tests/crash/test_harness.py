@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from tests.crash.clocks import slow_disk
 from tests.crash.cuts import Cut, as_it_lay, boundaries, torn
 from tests.crash.job import LOG, LOOK, PLANS, UNKNOWN, Deed, Plan, script
 from tests.crash.matrix import Undisturbed, undisturbed
@@ -19,6 +20,12 @@ from tests.crash.run import Run
 from tests.crash.verdict import Verdict, kept, said, unpaired
 from tests.support.model_server import Exchange, Reply, RequestView, ScriptError
 from tests.support.model_server.view import view_of
+from tests.support.virtual_time import VirtualClock, settle
+from yagent.protocol.ids import AgentIdentity
+from yagent.rollout.records import EventMessage
+from yagent.rollout.writer import Numbers, SessionLog
+from yagent.runtime.atomic import make_private_directory
+from yagent.runtime.supervise import Domain
 
 DEVOPS = next(plan for plan in PLANS if plan.name == "devops-third")
 NOTHING_YET, LOGGED = "start\n[exit code 0]", "step-3\nstart\n[exit code 0]"
@@ -166,6 +173,22 @@ def test_a_conversation_that_begins_otherwise_is_a_fault(base: Undisturbed) -> N
     assert "is missing" in next(kept({"director": last}, Run("", exchanges=[first])))
     other = Exchange(0, 0, "", {}, last.raw.replace(b"Carry", b"carry"), 0, 0, view=last.view)
     assert list(kept({"director": first}, Run("", exchanges=[other]))) == ["director: the bytes differ, though they mean the same"]
+
+
+async def test_a_slow_disk_takes_its_time_for_each_write_of_a_record_and_for_nothing_else(tmp_path: Path, clock: VirtualClock) -> None:
+    async with Domain("session") as domain:
+        log = SessionLog(tmp_path, "s", "20260101-000000", Numbers(), clock, domain, make_private_directory)
+        writer = log.open(AgentIdentity("director"))
+        with slow_disk(lambda: tmp_path, 3.0):
+            for _ in range(2):
+                began = clock.now()
+                writer.append(EventMessage("something"))
+                await writer.barrier()
+                assert 3.0 <= clock.now() - began < 4.0
+            (tmp_path / "other").write_bytes(b"x")
+            await settle()
+            assert clock.now() - began < 4.0
+        await writer.close()
 
 
 def test_a_call_without_its_one_result_is_a_fault() -> None:

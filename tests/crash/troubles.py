@@ -8,7 +8,7 @@ from datetime import timedelta
 from itertools import count
 from typing import TypeAlias
 
-from tests.crash.clocks import MORNING, BrokenDisk, JumpingClock, SlowDiskClock, WitnessClock, broken, full
+from tests.crash.clocks import MORNING, BrokenDisk, JumpingClock, WitnessClock, broken, full, slow_disk
 from tests.crash.cuts import Cut, at
 from tests.crash.run import Moment, Run, Stage
 from tests.crash.verdict import Expected, Verdict, kept, survive
@@ -20,14 +20,13 @@ from yagent.runtime.supervise import Domain
 DISKS: Mapping[str, Callable[[], int]] = {"disk full": full, "disk broken (EIO)": broken}
 MOST_KILLS = 8
 Choose: TypeAlias = Callable[[Run, int], Moment | None]
-SLOW = 3.0  # seconds for each record
+SLOW = 3.0  # seconds for each write
 
 CLOCKS: Mapping[str, Callable[[], Clock]] = {
     "calendar ten years earlier": lambda: JumpingClock(MORNING - timedelta(days=3652)),
     "calendar an hour earlier": lambda: JumpingClock(MORNING - timedelta(hours=1)),
     "calendar ten years later": lambda: JumpingClock(MORNING + timedelta(days=3652)),
     "calendar back and forth by a day": lambda: JumpingClock(MORNING, timedelta(days=1)),
-    "slow disk": lambda: SlowDiskClock(SLOW),
 }
 
 
@@ -46,6 +45,12 @@ async def after_a_failing_disk(stage: Stage, expected: Expected, kind: str, numb
 async def under_a_clock(stage: Stage, expected: Expected, cut: Cut, session: str, name: str) -> Verdict:
     """The resume goes by one of the `CLOCKS`."""
     return await survive(stage, expected, cut, session, CLOCKS[name]())
+
+
+async def on_a_slow_disk(stage: Stage, expected: Expected, cut: Cut, session: str) -> Verdict:
+    """In the resume each write of a record takes seconds."""
+    with slow_disk(lambda: stage.world.record_directory, SLOW):
+        return await survive(stage, expected, cut, session)
 
 
 async def with_new_words(stage: Stage, expected: Expected, cut: Cut, session: str) -> Verdict:
