@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import replace
 
 from yagent.agents.delegation.spawn import Commission
@@ -141,7 +142,7 @@ class TaskRunner:
             handle = self._shop.domain.go("director", self._carried_out(None if goes_on else prompt, account, jobs, looking))
             self.controls.director.ends_by(handle.cancel)
             outcome = await handle.outcome()
-            result = await self._sealed(outcome, account)
+            result = await self._sealed(outcome, account, prompt)
             for name in await jobs.end_all(at_once=self.controls.director.at_once()):
                 account.warn(f"A background command was still running and was ended: {name}")
         return self._told(await self._given_account(result, account, earlier or await before))
@@ -181,7 +182,7 @@ class TaskRunner:
             taken = None if past is None else await past.take_up(account, goes_on=words is None)
             seat = self._seat = self._seat or self._seat_of_director(words, found, taken)
             if words is not None and self._before is not None:
-                self._shop.domain.go("record the state before", _record_state(seat.recorder, self._before))
+                self._shop.domain.go("record the state before", self._record_state(seat.recorder, self._before))
             activity = Activity(self._shop.clock, total=self._settings.timeout)
             parts = TaskParts(self.controls, account, owned.permissions, jobs, activity, self._context_now, owned.surroundings.watch)
             loop, frame = Runs(self._shop, parts).director(seat, control, self._policy())
@@ -197,8 +198,16 @@ class TaskRunner:
         except YagentError as failure:
             return RunResult(classify(failure), "", 0, error=failure)
 
-    def _seat_of_director(self, words: str | None, found: Found, taken: TakenUp | None) -> Seat:
-        git = {"head": found.git.head, "branch": found.git.branch, "dirty": found.git.dirty} if found.git.is_repository else {}
+    async def _record_state(self, recorder: Recorder, before: Handle[WorkspaceState]) -> None:
+        """Keep how the files were before a task, for its account should it be stopped and go on. Nothing follows its terminal record."""
+        taken = (await before.outcome()).value
+        data = None if taken is None else state_data(taken)
+        if data is not None and (self._loop is None or self._loop.result is None):
+            recorder.append(EventMessage(BEFORE, data))
+
+    def _seat_of_director(self, words: str | None, found: Found | None, taken: TakenUp | None) -> Seat:
+        facts = None if found is None or not found.git.is_repository else found.git
+        git = {} if facts is None else {"head": facts.head, "branch": facts.branch, "dirty": facts.dirty}
         commission = Commission(DIRECTOR, AgentIdentity(DIRECTOR.name), "", "", words or "")
         return seat_for(self._shop, commission, taken=taken, git=git)
 
@@ -230,9 +239,12 @@ class TaskRunner:
         found = await self._owned.surroundings.look(self._owned.surroundings.place(), since)
         return first_message_context(found.environment, found.documents)
 
-    async def _sealed(self, outcome: Outcome[RunResult], account: TaskAccount) -> RunResult:
+    async def _sealed(self, outcome: Outcome[RunResult], account: TaskAccount, prompt: str) -> RunResult:
         """The result of the Director's run. One that ended outside the loop's own care gets its terminal record here."""
         result = outcome.value if outcome.value is not None else self._interrupted(outcome.error)
+        if self._seat is None and self._shop.taking_up is None:
+            with suppress(YagentError):  # what it failed for is in the result
+                self._seat = self._seat_of_director(prompt, None, None)  # it was asked for, even if it never began
         if self._seat is not None and (self._loop is None or self._loop.result is None):
             await seal(self._seat.recorder, result, account.denials)
         if isinstance(result.error, Panic):
@@ -285,11 +297,3 @@ class TaskRunner:
         else:
             publisher.publish(ConversationResult(text=result.answer, stop_reason=reason, usage=result.usage))
         return result
-
-
-async def _record_state(recorder: Recorder, before: Handle[WorkspaceState]) -> None:
-    """Keep how the files were before a task, for its account should it be stopped and go on."""
-    taken = (await before.outcome()).value
-    data = None if taken is None else state_data(taken)
-    if data is not None:
-        recorder.append(EventMessage(BEFORE, data))

@@ -224,3 +224,19 @@ async def test_a_fork_goes_on_from_its_step_and_the_old_session_too(yagent: Comm
     sent = str(model_server.views[-1].body)
     assert "another answer" in sent
     assert "the first answer" not in sent
+
+
+async def test_a_task_that_was_stopped_before_it_began_begins_when_it_goes_on(yagent: CommandLine, model_server: ModelServer) -> None:
+    tools = yagent.home / "tools"
+    tools.mkdir()
+    git = tools / "git"
+    git.write_text(f'#!/bin/sh\ntouch "{yagent.home}/asked"\nsleep 20\n')
+    git.chmod(0o755)
+    process = await yagent.start("-p", "the first task", environment={"PATH": f"{tools}:{os.environ['PATH']}"})
+    await until((yagent.home / "asked").exists)
+    os.kill(process.pid, signal.SIGINT)
+    session = way_on(await ended(process))[0].removeprefix("yagent resume ")
+    answers(model_server, "the answer")
+    assert (await yagent.run("resume", session)).answer == "the answer\n"
+    (view,) = model_server.views
+    assert "<request>\nthe first task\n</request>" in view.task
