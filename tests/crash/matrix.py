@@ -104,6 +104,17 @@ def failing_disks(base: Undisturbed, every: int = 1) -> list[Trial]:
     ]
 
 
+def disks_that_fail_in_the_resume(base: Undisturbed, count: int = 24, seed: int = 8) -> list[Trial]:
+    """The kill, then a disk that fails, then room again."""
+    kind = "kill, then a failing disk"
+    cuts = _resumable(base, count, seed)
+    told = (base.stage, base.expected)
+    return [
+        Trial(kind, cut.name, partial(troubles.with_a_failing_disk, *told, cut, base.run.session, seed + number))
+        for number, cut in enumerate(cuts)
+    ]
+
+
 def odd_clocks(base: Undisturbed, count: int = 12, seed: int = 1) -> list[Trial]:
     """Calendars that jump between the runs and in the resume, and a disk that takes seconds for each record."""
     cuts = _resumable(base, count, seed)
@@ -184,7 +195,16 @@ def every_trial(place: Path) -> Iterator[Trial]:
     for base in others:
         yield from at_every_record(base)[::3]
     yield from inside_records(first)
-    for group in (as_files_lay, failing_disks, odd_clocks, new_words, at_once, kill_after_kill, kill_in_a_resumed_delegation):
+    for group in (
+        as_files_lay,
+        failing_disks,
+        disks_that_fail_in_the_resume,
+        odd_clocks,
+        new_words,
+        at_once,
+        kill_after_kill,
+        kill_in_a_resumed_delegation,
+    ):
         yield from group(first)
     yield from in_a_second_task(place / "second")
     yield from real_kills(first, place)

@@ -96,14 +96,16 @@ class Stage:
     async def resumed(self, session_id: str, clock: Clock | None = None, *, watched: bool = False) -> Run:
         """The rest of a task whose process was killed, an hour later. Raises what opening the session raises."""
         run = Run(session_id)
-        async with self._served(run) as server:
-            clock = clock or (self._clock(run, server) if watched else _later())
-            async with self._opened(server, clock, Resume(session_id)) as session:
-                run.session = session.snapshot().session
-                try:
+        try:
+            async with self._served(run) as server:
+                clock = clock or (self._clock(run, server) if watched else _later())
+                async with self._opened(server, clock, Resume(session_id)) as session:
+                    run.session = session.snapshot().session
                     run.result = await session.submit(ResumeTask())
-                except ResumeRefused as refusal:
-                    run.refused = str(refusal)
+        except ResumeRefused as refusal:
+            run.refused = str(refusal)
+        except RolloutError as lost:
+            run.lost = str(lost)
         return self._over(run)
 
     async def anew(self, session_id: str) -> Run:

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from datetime import timedelta
 from itertools import count
 from typing import TypeAlias
 
 from tests.crash.clocks import MORNING, BrokenDisk, JumpingClock, WitnessClock, broken, full, slow_disk
 from tests.crash.cuts import Cut, at
-from tests.crash.run import Moment, Run, Stage
+from tests.crash.run import LATER, Moment, Run, Stage
 from tests.crash.verdict import Expected, Verdict, kept, survive
 from yagent.errors import YagentError
 from yagent.protocol.stop import FAILED
@@ -19,6 +19,7 @@ from yagent.runtime.supervise import Domain
 
 DISKS: Mapping[str, Callable[[], int]] = {"disk full": full, "disk broken (EIO)": broken}
 MOST_KILLS = 8
+MOST_RECORDS = 40  # of a resume until its disk fails
 Choose: TypeAlias = Callable[[Run, int], Moment | None]
 SLOW = 3.0  # seconds for each write
 
@@ -37,9 +38,28 @@ async def after_a_failing_disk(stage: Stage, expected: Expected, kind: str, numb
     failed = await stage.begun(clock)
     cut = Cut(kind, f"record {number}", failed.records, failed.tree, failed.newest(), torn=len(failed.records))
     verdict = await survive(stage, expected, cut, failed.session)
-    if failed.result is None or failed.result.exit_code != FAILED or "record of this session cannot be written" not in failed.result.error:
-        verdict.faults.append(f"the failing disk was told as {failed.result}")
+    verdict.faults += _told_badly(failed)
     return verdict
+
+
+async def with_a_failing_disk(stage: Stage, expected: Expected, cut: Cut, session: str, seed: int) -> Verdict:
+    """In the resume, from some record on, nothing can be recorded; there is room again when it is resumed once more."""
+    dice = random.Random(seed)
+    number, kind = dice.randrange(1, MOST_RECORDS), dice.choice(list(DISKS))
+    stage.world.put(cut.records, cut.tree)
+    failed = await stage.resumed(session, WitnessClock(BrokenDisk(lambda: stage.world.record_directory, number, DISKS[kind]), LATER))
+    faults = [*kept(cut.newest, failed), *_told_badly(failed)]
+    again = Cut(cut.kind, f"{cut.name}, then {kind}", failed.records, failed.tree, {**cut.newest, **failed.newest()}, torn=cut.torn)
+    verdict = await survive(stage, expected, again, session)
+    verdict.faults += faults
+    return verdict
+
+
+def _told_badly(failed: Run) -> Iterator[str]:
+    """What is wrong with how a run ended whose record could not be written."""
+    result = failed.result
+    if result is None or result.exit_code != FAILED or "record of this session cannot be written" not in result.error:
+        yield f"the failing disk was told as {result}, {failed.lost or failed.refused!r}"
 
 
 async def under_a_clock(stage: Stage, expected: Expected, cut: Cut, session: str, name: str) -> Verdict:
