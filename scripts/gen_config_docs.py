@@ -7,7 +7,8 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from yagent.config import values
-from yagent.config.schema import AGENTS, TOOLS_WITH_ENGINE, Key, keys
+from yagent.config.declared import Key
+from yagent.config.schema import AGENTS, TOOLS_WITH_ENGINE, keys
 from yagent.config.vendors import MODELS_AS_OF, VENDORS
 
 ROOT = Path(__file__).resolve().parent.parent

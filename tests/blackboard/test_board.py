@@ -131,7 +131,7 @@ async def test_files_that_are_no_notes_are_named_and_hide_no_other(desk: Desk) -
     (desk.board.directory / "stray.md").write_text("---\n{}\n---\n")
     listing = await desk.board.notes()
     assert [each.head.id for each in listing.notes] == ["repo#1"]
-    assert [problem.partition("repo/")[2][:6] for problem in listing.problems] == ["0002 d", "0003 c", "readme"]
+    assert [problem.partition("repo/")[2][:6] for problem in listing.problems] == ["0002 d", "0003.m", "readme"]
     assert await desk.write(delegation_id="d2") == "repo#4"
 
 

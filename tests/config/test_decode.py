@@ -7,9 +7,10 @@ import pytest
 
 from tests.config.support import decoded
 from yagent.config import renamed
+from yagent.config.declared import declared_in
 from yagent.config.decode import Source
 from yagent.config.problems import ConfigError
-from yagent.config.schema import AGENTS, SECTIONS, TOOLS_WITH_ENGINE, Config, declared_in, keys
+from yagent.config.schema import AGENTS, SECTIONS, TOOLS_WITH_ENGINE, Config, keys
 
 # key → a value that differs from the default, as TOML, and what it becomes. A key without a line here fails a test.
 CHANGED: dict[str, tuple[str, object]] = {

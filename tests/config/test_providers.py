@@ -9,10 +9,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.config.support import decoded, home_at, resolved
+from yagent.config.declared import declared_in
 from yagent.config.load import load
 from yagent.config.problems import ConfigError, NoProvider
 from yagent.config.providers import TUNING, ProviderChoice, ProviderOptions, Resolution, assigned_name, resolve
-from yagent.config.schema import AGENTS, ProviderSection, declared_in
+from yagent.config.schema import AGENTS, ProviderSection
 from yagent.config.secret import SecretText
 from yagent.config.vendors import VENDORS, ollama_url, origin_of, vendor_at
 

@@ -9,8 +9,10 @@ import pytest
 from tests.config.support import decoded
 from yagent.blackboard.settings import BlackboardSettings
 from yagent.compression.threshold import CompressionSettings
+from yagent.config.context_sections import BlackboardSection, CompressionSection
+from yagent.config.declared import declared_in
 from yagent.config.problems import ConfigError
-from yagent.config.schema import BlackboardSection, CompressionSection, Config, declared_in
+from yagent.config.schema import Config
 from yagent.runtime.paths import DataHome
 from yagent.session.settings import blackboard_settings, compression_settings, notes_root
 

@@ -4,6 +4,7 @@ A board is a directory, `<notes>/<board>/<agent>/<number>.md`; several tasks of 
 whole or not at all. Methods that touch the disk do it in a thread.
 """
 
+import os
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from datetime import datetime
@@ -12,7 +13,7 @@ from pathlib import Path
 from typing import Final
 
 from yagent.blackboard.evidence import MARKS, Evidence, Verdict
-from yagent.blackboard.gc import SUFFIX, note_files, prune
+from yagent.blackboard.gc import SUFFIX, note_entries, prune
 from yagent.blackboard.index import render_index
 from yagent.blackboard.note import DamagedNote, Note, NoteHead, NoteStatus, beginning, decode, encode, is_number
 from yagent.blackboard.settings import BlackboardSettings
@@ -93,7 +94,7 @@ class Board:
         self._clock = clock
         self._settings = settings
         self._evidence = evidence
-        self._known: dict[Path, tuple[tuple[int, int, int], NoteHead]] = {}
+        self._known: dict[str, tuple[tuple[int, int, int], NoteHead]] = {}
 
     @property
     def directory(self) -> Path:
@@ -177,7 +178,7 @@ class Board:
             write_bytes(directory / _file_name(number), encode(Note(head, draft.body)))
             return head
         if number <= 0:
-            number = 1 + max((int(path.stem) for path in note_files(directory) if is_number(path.stem)), default=0)
+            number = 1 + max((int(stem) for stem in map(_stem, note_entries(directory)) if is_number(stem)), default=0)
         while True:
             head = replace(head, stem=f"{number:0{DIGITS}}")
             try:
@@ -206,27 +207,29 @@ class Board:
 
     def _heads(self, problems: list[str]) -> list[NoteHead]:
         """What all notes say of themselves; files that have not changed since are not read again."""
-        known: dict[Path, tuple[tuple[int, int, int], NoteHead]] = {}
-        for path in self._paths(problems):
+        known: dict[str, tuple[tuple[int, int, int], NoteHead]] = {}
+        for entry in self._entries(problems):
             try:
-                status = path.stat()
+                status = entry.stat()
                 stamp = (status.st_mtime_ns, status.st_size, status.st_ino)
-                before = self._known.get(path)
-                known[path] = before if before is not None and before[0] == stamp else (stamp, _load(path).head)
+                before = self._known.get(entry.path)
+                known[entry.path] = before if before is not None and before[0] == stamp else (stamp, _load(Path(entry.path)).head)
             except FileNotFoundError:
                 continue  # removed meanwhile
             except DamagedNote as failure:
                 problems.append(str(failure))
             except (OSError, NotRegularFileError) as failure:
-                problems.append(f"the note {path.parent.name}/{path.stem} cannot be read ({failure})")
+                problems.append(f"the note {entry.path} cannot be read ({failure})")
         self._known = known
         return [head for _, head in known.values()]
 
-    def _paths(self, problems: list[str]) -> Iterator[Path]:
+    def _entries(self, problems: list[str]) -> Iterator["os.DirEntry[str]"]:
+        """The files that are notes by their names, agent by agent."""
         try:
-            agents = sorted(path for path in self._directory.iterdir() if path.is_dir() and not path.is_symlink())
+            with os.scandir(self._directory) as found:
+                agents = sorted(entry.path for entry in found if entry.is_dir(follow_symlinks=False))
             for agent in agents:
-                yield from note_files(agent)
+                yield from note_entries(agent)
         except FileNotFoundError:
             return  # nothing was written yet
         except OSError as failure:
@@ -268,6 +271,10 @@ def missing(wanted: str, ids: Sequence[str]) -> str:
     near = get_close_matches(wanted.strip().lower(), ids, n=MOST_SUGGESTED, cutoff=0.5) or ids[:MOST_SUGGESTED]
     more = "" if len(near) == len(ids) else f" list_notes shows all {len(ids)}."
     return f"There is no note {asked}. There are: {', '.join(near)}.{more}"
+
+
+def _stem(entry: "os.DirEntry[str]") -> str:
+    return entry.name.removesuffix(SUFFIX)
 
 
 def _file_name(number: int) -> str:

@@ -47,7 +47,8 @@ def collect(notes: Path, now: datetime, settings: BlackboardSettings, in_use: Co
 
 def prune(board: Path, most: int) -> int:
     """Keep the `most` newest notes of a board; gives how many were removed."""
-    found = _all_notes(board)
+    named = _named_notes(board)
+    found = [path for path in named if _is_note(path)] if len(named) > most else []
     if len(found) <= most:
         return 0
     newest_first = sorted(found, key=lambda path: (_modified(path), path.name), reverse=True)
@@ -57,18 +58,23 @@ def prune(board: Path, most: int) -> int:
     return removed
 
 
-def note_files(agent: Path) -> list[Path]:
+def note_entries(agent: Path | str) -> list["os.DirEntry[str]"]:
     """The files of one agent's directory that are notes by their names. Raises OSError as the system."""
     with os.scandir(agent) as entries:
-        return sorted(agent / entry.name for entry in entries if entry.name.endswith(SUFFIX) and not entry.name.startswith("."))
+        found = [entry for entry in entries if entry.name.endswith(SUFFIX) and not entry.name.startswith(".")]
+    return sorted(found, key=lambda entry: entry.name)
 
 
 def _all_notes(board: Path) -> list[Path]:
     """The files of a board that are notes by their names and their first bytes."""
+    return [path for path in _named_notes(board) if _is_note(path)]
+
+
+def _named_notes(board: Path) -> list[Path]:
     found: list[Path] = []
     for agent in _directories(board):
         try:
-            found += [path for path in note_files(agent) if _is_note(path)]
+            found += [Path(entry.path) for entry in note_entries(agent)]
         except OSError as failure:
             logger.warning("the notes in %s cannot be listed: %s", agent, failure)
     return found

@@ -7,6 +7,8 @@ from types import MappingProxyType
 from typing import Any, Final, Literal, NoReturn, TypeVar, cast
 
 from yagent.config import renamed
+from yagent.config.context_sections import BlackboardSection, CompressionSection, ResumeSection
+from yagent.config.declared import Declared, declared_in
 from yagent.config.document import line_of, show_path
 from yagent.config.problems import ConfigError, Notice
 from yagent.config.schema import (
@@ -14,19 +16,14 @@ from yagent.config.schema import (
     TOOLS_WITH_ENGINE,
     AgentSection,
     AssignmentSection,
-    BlackboardSection,
-    CompressionSection,
     Config,
-    Declared,
     DeferredSection,
     GlobalLlmSection,
     LlmSection,
     NamedAssignment,
     PermissionSection,
     ProviderSection,
-    ResumeSection,
     ShellSection,
-    declared_in,
 )
 from yagent.config.switches import concurrency_enabled, resume_enabled
 from yagent.records import dataclass

@@ -3,10 +3,11 @@
 from collections.abc import Mapping
 from typing import Any
 
+from yagent.config.declared import declared_in
 from yagent.config.document import show_path
 from yagent.config.edit import Edit, RemoveKey, RemoveSection, Scalar, SetKey
 from yagent.config.problems import EditRefused
-from yagent.config.schema import ProviderSection, declared_in
+from yagent.config.schema import ProviderSection
 
 PROVIDERS = ("global", "llm", "providers")
 _EXCLUSIVE = {"api_key": "api_key_env", "api_key_env": "api_key"}

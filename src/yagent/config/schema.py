@@ -1,61 +1,29 @@
 """Every key of the config file, once: its type, default, what zero and absence mean, what it does and which room consumes it.
 
-Loading, validation, docs/configuration.md and template.toml all follow from the fields below; no default is written elsewhere.
+Loading, validation, docs/configuration.md and template.toml all follow from the fields below and in
+`context_sections`; no default is written elsewhere.
 Only keys with a consumer are here (B-10). Durations are seconds; None is "off", "no limit" or "not set" as each rule says.
 """
 
 from collections.abc import Mapping
 from dataclasses import Field, field, fields
 from types import MappingProxyType
-from typing import Any, Final, TypeVar
+from typing import Any, Final
 
 from yagent.config import values
+from yagent.config.context_sections import BlackboardSection, CompressionSection, ResumeSection
+from yagent.config.declared import DEFAULT_AT_ZERO, Declared, Key, key
 from yagent.config.secret import SecretText, is_placeholder
-from yagent.config.values import Kind
 from yagent.records import dataclass
-
-Value = TypeVar("Value")
 
 API_FORMATS: Final = ("openai", "responses", "anthropic")
 AGENTS: Final = ("director", "coding", "repo", "chat", "devops", "browser", "meta")
 TOOLS_WITH_ENGINE: Final = ("micro_agent", "thinking", "deepthinking", "design")
 
 _ABSENT_INHERITS: Final = "absent: inherit"
-_DEFAULT_AT_ZERO: Final = "0 or less: the default"
 _CAPPED: Final = "1: one after another; 0 or less: the default; more than 8: 8"
 _OFF_AT_ZERO: Final = "0: off"
 _UNKNOWN_PRICE: Final = "0: free of charge; absent: the catalogue's price, else unknown"
-
-
-@dataclass(frozen=True, slots=True)
-class Declared:
-    """What a field's metadata says about its key."""
-
-    kind: Kind[Any]
-    rule: str
-    text: str
-    consumer: str
-
-
-@dataclass(frozen=True, slots=True)
-class Key:
-    """One row of the reference: the dotted `path` (a part in angle brackets stands for any name), and what is declared about it."""
-
-    path: str
-    default: object
-    declared: Declared
-
-
-def key(kind: Kind[Value], default: Value, rule: str, text: str, *, consumer: str) -> Value:
-    """Declare a dataclass field as a config key."""
-    declared = Declared(kind, rule, text, consumer)
-    value: Value = field(default=default, metadata={"key": declared})
-    return value
-
-
-def declared_in(section: type[Any]) -> dict[str, Declared]:
-    """The keys that a section class declares, by name, in order."""
-    return {item.name: item.metadata["key"] for item in fields(section) if "key" in item.metadata}
 
 
 def _empty_mapping() -> Any:
@@ -202,12 +170,12 @@ class AgentSection:
         consumer="agents.director",
     )
     director_max_steps: int = key(
-        values.COUNT, 100, _DEFAULT_AT_ZERO, "Steps the Director may take in a task; `--max-steps` wins.", consumer="agents.loop"
+        values.COUNT, 100, DEFAULT_AT_ZERO, "Steps the Director may take in a task; `--max-steps` wins.", consumer="agents.loop"
     )
-    coding_max_steps: int = key(values.COUNT, 150, _DEFAULT_AT_ZERO, "Steps of one Coding delegation.", consumer="agents.roles")
-    repo_max_steps: int = key(values.COUNT, 50, _DEFAULT_AT_ZERO, "Steps of one Repo delegation.", consumer="agents.roles")
-    chat_max_steps: int = key(values.COUNT, 50, _DEFAULT_AT_ZERO, "Steps of one Chat delegation.", consumer="agents.roles")
-    devops_max_steps: int = key(values.COUNT, 50, _DEFAULT_AT_ZERO, "Steps of one DevOps delegation.", consumer="agents.roles")
+    coding_max_steps: int = key(values.COUNT, 150, DEFAULT_AT_ZERO, "Steps of one Coding delegation.", consumer="agents.roles")
+    repo_max_steps: int = key(values.COUNT, 50, DEFAULT_AT_ZERO, "Steps of one Repo delegation.", consumer="agents.roles")
+    chat_max_steps: int = key(values.COUNT, 50, DEFAULT_AT_ZERO, "Steps of one Chat delegation.", consumer="agents.roles")
+    devops_max_steps: int = key(values.COUNT, 50, DEFAULT_AT_ZERO, "Steps of one DevOps delegation.", consumer="agents.roles")
     max_cost: float | None = key(
         values.OPTIONAL_AMOUNT, None, "0 or absent: no limit; `--max-cost` wins", "US dollars one task may cost.", consumer="agents.loop"
     )
@@ -268,121 +236,6 @@ class ShellSection:
         "empty: none",
         "Variables that commands see although their names look secret; `--pass-env` adds to them.",
         consumer="workspace.shell",
-    )
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ResumeSection:
-    """`[resume]`: going on with a session that was stopped."""
-
-    enable: bool = key(
-        values.FLAG,
-        default=True,
-        rule="false: no checkpoints are written and nothing is continued; so does `YAGENT_RESUME=0`",
-        text="Keep what a session needs to go on, and let it.",
-        consumer="session.resume",
-    )
-    replay_token_budget: int = key(
-        values.WHOLE,
-        0,
-        "0 or less: what the model's window allows",
-        "Tokens of a stopped delegation's conversation up to which it is continued; a longer one is reported to the Director instead.",
-        consumer="session.resume",
-    )
-    max_replay_messages: int = key(
-        values.WHOLE,
-        2000,
-        "0: no limit; less than 0: the default",
-        "Messages of a stopped delegation's conversation up to which it is continued.",
-        consumer="session.resume",
-    )
-    degrade_on_workspace_change: str = key(
-        values.one_of("warn", "block"),
-        "warn",
-        "unknown: a notice and the default",
-        "When the files changed since a delegation stopped: `warn` (it goes on and a line says so) or `block` (it is reported instead).",
-        consumer="session.resume",
-    )
-    checkpoint_workspace: bool = key(
-        values.FLAG,
-        default=True,
-        rule="false: git is not asked when a run stops, and no change can be noticed",
-        text="Note at a stop which commit is checked out and whether files differ from it.",
-        consumer="session.resume",
-    )
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CompressionSection:
-    """`[compression]`: making a conversation fit the model's window."""
-
-    enable_context_compression: bool = key(
-        values.FLAG,
-        default=True,
-        rule="false: no tier ever runs; a conversation that outgrows the window ends the run",
-        text="Shrink a conversation before it outgrows the model's window.",
-        consumer="compression.policy",
-    )
-    context_compression_threshold: int = key(
-        values.WHOLE,
-        0,
-        "0 or less: from the model's window alone; `YAGENT_COMPRESS_THRESHOLD` wins",
-        "Tokens of a request from which on the conversation is shrunk.",
-        consumer="compression.threshold",
-    )
-    tool_result_keep_tokens: int = key(
-        values.COUNT, 200, _DEFAULT_AT_ZERO, "Tokens that the first tier leaves of an old tool result.", consumer="compression.rule"
-    )
-    enable_ultimate_compression: bool = key(
-        values.FLAG,
-        default=True,
-        rule="false: the third tier never runs",
-        text="Rebuild the conversation from its record when the other tiers are not enough.",
-        consumer="compression.policy",
-    )
-    ultimate_compression_keep_plans: int = key(
-        values.WHOLE,
-        0,
-        "0 or less: all of them",
-        "How many of the newest thoughts the third tier keeps.",
-        consumer="compression.ultimate",
-    )
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class BlackboardSection:
-    """`[blackboard]`: the notes that delegations leave."""
-
-    index_max_notes: int = key(
-        values.WHOLE,
-        12,
-        "0: the list is not shown; less than 0: the default",
-        "Notes in the list that every request of the Director and every delegation is given.",
-        consumer="blackboard.index",
-    )
-    index_line_chars: int = key(
-        values.WHOLE,
-        160,
-        "0: lines are not clipped; less than 0: the default",
-        "Characters of one line of that list.",
-        consumer="blackboard.index",
-    )
-    summary_max_runes: int = key(
-        values.COUNT,
-        1200,
-        _DEFAULT_AT_ZERO,
-        "Characters of a conclusion where it stands for a longer result.",
-        consumer="blackboard.artifacts",
-    )
-    ttl: float | None = key(
-        values.DURATION,
-        168 * 3600.0,
-        "0: notes are never removed",
-        "Notes of a session to which none was added for this long are removed.",
-        consumer="blackboard.gc",
-    )
-    max_notes_per_board: int = key(
-        values.COUNT, 200, _DEFAULT_AT_ZERO, "Notes kept of one session; the oldest go first.", consumer="blackboard.gc"
     )
 
 

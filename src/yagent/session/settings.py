@@ -10,9 +10,10 @@ from yagent.agents.loop.turn import TurnSettings
 from yagent.agents.roles.roster import ROSTER
 from yagent.blackboard.settings import BlackboardSettings
 from yagent.compression.threshold import CompressionSettings
+from yagent.config.declared import declared_in
 from yagent.config.problems import ConfigError
 from yagent.config.providers import ProviderChoice, Resolution
-from yagent.config.schema import Config, declared_in
+from yagent.config.schema import Config
 from yagent.config.switches import artifacts_enabled, blackboard_enabled, concurrency_enabled
 from yagent.config.vendors import VENDORS
 from yagent.llm.endpoint import SHORTEST_SECRET, credentials_in
