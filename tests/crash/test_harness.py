@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from itertools import pairwise
@@ -175,6 +176,7 @@ def test_a_conversation_that_begins_otherwise_is_a_fault(base: Undisturbed) -> N
     assert list(kept({"director": first}, Run("", exchanges=[other]))) == ["director: the bytes differ, though they mean the same"]
 
 
+@pytest.mark.skipif(sys.platform != "linux", reason="descriptors are found below /proc")
 async def test_a_slow_disk_takes_its_time_for_each_write_of_a_record_and_for_nothing_else(tmp_path: Path, clock: VirtualClock) -> None:
     async with Domain("session") as domain:
         log = SessionLog(tmp_path, "s", "20260101-000000", Numbers(), clock, domain, make_private_directory)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
@@ -29,7 +30,12 @@ SAMPLE: Mapping[str, tuple[int, Callable[[Undisturbed], Sequence[Trial]]]] = {
     "kill after kill": (1, matrix.kill_after_kill),
     "a nested delegation": (1, matrix.kill_in_a_resumed_delegation),
 }
-PARTS = [(what, number) for what, (count, _) in SAMPLE.items() for number in range(count)]
+LINUX = pytest.mark.skipif(sys.platform != "linux", reason="descriptors are found below /proc")
+PARTS = [
+    pytest.param(what, number, marks=[LINUX] if what in ("a failing disk", "a clock") else [])
+    for what, (count, _) in SAMPLE.items()
+    for number in range(count)
+]
 
 
 @pytest.fixture(scope="module")
