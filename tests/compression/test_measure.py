@@ -66,3 +66,25 @@ def test_deciding_looks_at_nothing_twice() -> None:
     counter.looked_at = 0
     prefix.size(messages)
     assert counter.looked_at == 0
+
+
+def test_the_first_report_says_what_the_head_takes() -> None:
+    asked = (user_message("x" * 400),)
+    prefix = Prefix(FourCharacters(), head=500).measured((*asked, REPLY), Usage(total_input=700, output=30))
+    assert prefix.void().size(asked) == 600 + 100
+    later = prefix.measured((*asked, REPLY, *asked, REPLY), Usage(total_input=5000, output=30))
+    assert later.head == 600
+
+
+def test_a_report_that_cannot_be_right_about_the_head_changes_nothing() -> None:
+    prefix = Prefix(FourCharacters(), head=50).measured((user_message("x" * 400), REPLY), Usage(total_input=9000, output=30))
+    assert prefix.head == 50
+
+
+def test_a_report_tells_what_the_new_messages_took() -> None:
+    asked, more = user_message("x" * 400), user_message("y" * 80)
+    prefix = Prefix(FourCharacters()).measured((asked, REPLY), Usage(total_input=700, output=30))
+    assert prefix.told((asked, REPLY, more), Usage(total_input=755)) == ((more,), 25)
+    assert prefix.told((asked, REPLY, more), Usage(output=5)) is None
+    assert prefix.told((asked, REPLY), Usage(total_input=755)) is None
+    assert Prefix(FourCharacters()).told((asked,), Usage(total_input=755)) is None

@@ -46,14 +46,24 @@ class Prefix:
     def measured(self, messages: Sequence[Message], usage: Usage | None) -> "Prefix":
         """After a reply: `messages` end with it, `usage` is what its call reported. Without a report the one before stands.
 
-        Reasoning that the message does not hold is not sent again, so it is no part of the next request.
+        Reasoning that the message does not hold is not sent again, so it is no part of the next request. The first report also says what
+        the head really takes, which counts again when nothing is measured any more.
         """
         if usage is None or usage.total_input is None or not messages:
             return self
+        head = usage.total_input - self.local(messages[:-1]) if self.tokens is None else self.head
+        known = replace(self, head=head if self.head / 2 <= head <= self.head * 2 else self.head)
         if usage.output is None:
-            return replace(self, tokens=usage.total_input, messages=len(messages) - 1)
+            return replace(known, tokens=usage.total_input, messages=len(messages) - 1)
         unsent = 0 if messages[-1].reasoning else usage.reasoning or 0
-        return replace(self, tokens=usage.total_input + max(usage.output - unsent, 0), messages=len(messages))
+        return replace(known, tokens=usage.total_input + max(usage.output - unsent, 0), messages=len(messages))
+
+    def told(self, messages: Sequence[Message], usage: Usage | None) -> tuple[Sequence[Message], int] | None:
+        """What the report about a request of `messages` says about those not measured before: which, and how many tokens they took. None
+        when that cannot be told. From this an estimate learns."""
+        if usage is None or usage.total_input is None or self.tokens is None or self.messages >= len(messages):
+            return None
+        return messages[self.messages :], usage.total_input - self.tokens
 
     def shortened(self, saved: int) -> "Prefix":
         """After the first tier took `saved` tokens out of messages that may be measured."""
