@@ -175,6 +175,15 @@ def test_files_that_have_not_changed_are_not_read_again(files: Workspace) -> Non
     assert evidence.check_fact(anchors).mark == "gone"
 
 
+def test_a_stamp_that_fails_is_no_stamp(files: Workspace) -> None:
+    def fail(path: str) -> object:
+        raise PermissionError(path)
+
+    evidence = Evidence(Look(files.read, fail))
+    assert evidence.check_fact(evidence.record("src/box.py:5")) == Verdict("ok")
+    assert evidence.hash_of("src/box.py") == digest(CODE.encode())
+
+
 def test_a_file_whose_changes_cannot_be_noticed_is_read_each_time(files: Workspace) -> None:
     evidence = Evidence(Look(files.read))
     anchors = evidence.record("src/box.py:5")

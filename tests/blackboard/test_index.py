@@ -3,10 +3,14 @@
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from tests.blackboard.boards import HANDOFF, Desk
 from tests.support.virtual_time import VirtualClock
-from yagent.blackboard.index import note_text
+from yagent.blackboard.evidence import MARKS
+from yagent.blackboard.index import line_of, note_text
+from yagent.blackboard.note import NoteHead, decode
 from yagent.protocol.handoff import Handoff
 
 
@@ -110,3 +114,20 @@ async def test_what_was_never_handed_over_stands_once(desk: Desk) -> None:
     heading, task, blank, body = note_text(note, shown.verdicts).split("\n")
     assert heading.startswith("[repo#1 · partial, no hand-over · ")
     assert (len(task), task[-1], blank, body) == (len("Task: ") + 400, "…", "", "Half way.")
+
+
+async def test_a_note_of_the_first_version_shows_its_summary_beside_its_body() -> None:
+    note = decode(b'---\n{"Summary": "Login is in auth.go."}\n---\nThe long story.\n', "repo", "0001")
+    assert note_text(note, ()) == "[repo#1 · degraded (v1)]\n\nLogin is in auth.go.\n\nIn full:\nThe long story."
+
+
+@given(
+    st.text(st.characters(exclude_categories=()), max_size=300),
+    st.integers(1, 200),
+    st.lists(st.sampled_from(list(MARKS.values())), max_size=9),
+)
+def test_a_note_is_one_line_of_at_most_its_limit_whatever_was_concluded(conclusion: str, limit: int, marks: list[str]) -> None:
+    head = NoteHead(agent="repo", stem="0001", created="", status="ok", handoff=Handoff(conclusion))
+    line = line_of(head, marks, limit)
+    assert len(line) <= limit
+    assert len(line.splitlines()) == 1

@@ -3,7 +3,7 @@
 import json
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from yagent.blackboard.evidence import Anchored, CommandEvidence
@@ -46,6 +46,7 @@ def heads(draw: st.DrawFn) -> NoteHead:
     )
 
 
+@settings(max_examples=50)
 @given(heads(), ANY_TEXT)
 def test_whatever_is_written_comes_back(head: NoteHead, body: str) -> None:
     note = Note(head, body)

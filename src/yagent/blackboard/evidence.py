@@ -122,18 +122,21 @@ class Evidence:
 
     def ran(self, command: str, exit_code: int | None, output: bytes, changed: Iterable[str]) -> CommandEvidence:
         """Record how a command ended; `changed` are the files that the task has changed until now."""
-        covered = {path: self.hash_of(path) for path in sorted(set(changed))}
-        evidence = CommandEvidence(f"run#{next(self._numbers)}", command, exit_code, digest(output), MappingProxyType(covered))
+        covered: Mapping[str, str | None] = MappingProxyType({path: self.hash_of(path) for path in sorted(set(changed))})
+        newest = next(reversed(self.commands), None)
+        if newest is not None and newest.covered == covered:
+            covered = newest.covered  # many commands run between two edits
+        evidence = CommandEvidence(f"run#{next(self._numbers)}", command, exit_code, digest(output), covered)
         self._commands[evidence.id] = evidence
         return evidence
 
     def hash_of(self, path: str) -> str | None:
         """The hash of a file now, None where there is none; a text that equals no hash where it cannot be read."""
+        stamp = self._stamp(path)
+        known = self._hashes.get(path)
+        if known is not None and stamp is not None and known[0] == stamp:
+            return known[1]
         try:
-            stamp = self._look.stamp(path)
-            known = self._hashes.get(path)
-            if known is not None and stamp is not None and known[0] == stamp:
-                return known[1]
             data = self._look.read(path)
         except _UNREADABLE_ERRORS as failure:
             return f"{_UNREADABLE}{type(failure).__name__}"
@@ -169,7 +172,7 @@ class Evidence:
             return self._check_command(anchor)
         if not anchor.file_hash:
             return Verdict(anchor.mark)
-        stamp = self._look.stamp(anchor.path)
+        stamp = self._stamp(anchor.path)
         known = self._verdicts.get(anchor)
         if known is not None and stamp is not None and known[0] == stamp:
             return known[1]
@@ -182,6 +185,12 @@ class Evidence:
         verdicts = [self.check(anchor) for anchor in anchors]
         mark = worst(each.mark for each in verdicts)
         return Verdict(mark, "; ".join(each.detail for each in verdicts if each.mark == mark and each.detail))
+
+    def _stamp(self, path: str) -> object:
+        try:
+            return self._look.stamp(path)
+        except _UNREADABLE_ERRORS:
+            return None
 
     def _cited(self, text: str) -> Anchored | None:
         """The newest recorded command that is meant, by its id or by its very text, and the end that is claimed of it; None for none."""

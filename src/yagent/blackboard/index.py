@@ -5,7 +5,7 @@ from collections.abc import Iterable, Sequence
 from typing import Final
 
 from yagent.blackboard.evidence import LEGEND, MARKS, Verdict
-from yagent.blackboard.note import Note, NoteHead, beginning, handoff_text
+from yagent.blackboard.note import FIRST_VERSION, Note, NoteHead, beginning, handoff_text
 from yagent.blackboard.settings import BlackboardSettings
 
 LONGEST_TASK: Final = 400  # characters shown of what was asked
@@ -47,11 +47,12 @@ def note_text(note: Note, verdicts: Sequence[Verdict]) -> str:
         lines.append(f"Task: {beginning(' '.join(head.task.split()), LONGEST_TASK)}")
     if verdicts:
         lines.append(f"Facts: {LEGEND}")
-    if head.submitted:
+    apart = head.submitted or FIRST_VERSION in head.reasons  # what was never handed over is the beginning of the deliverable
+    if apart:
         lines += ["", handoff_text(handoff, [_marked(verdict) for verdict in verdicts])]
     said = note.body.strip()
-    if said and not (head.submitted and said in handoff_text(handoff)):
-        lines += ["", *(["In full:"] if head.submitted else []), said]
+    if said and not (apart and said in handoff_text(handoff)):
+        lines += ["", *(["In full:"] if apart else []), said]
     if head.blueprint:
         lines += ["", f"> [blueprint] {head.blueprint}"]
     return "\n".join(lines)

@@ -80,9 +80,9 @@ async def test_the_list_is_narrowed_by_agent_and_status(reader: Desk, left: Boar
 
 
 async def test_an_empty_list_says_why(reader: Desk, left: BoardDesk) -> None:
-    assert (await reader.make("list_notes")).text == "No notes."
+    assert (await reader.make("list_notes")).text == "No delegation has left a note yet."
     await left.write()
-    assert (await reader.make("list_notes", agent="coding")).text == "No such notes; there are 1 others."
+    assert (await reader.make("list_notes", agent="coding")).text == "No such note; without arguments you see all 1."
 
 
 async def test_files_that_cannot_be_read_are_told_with_the_list(reader: Desk, left: BoardDesk) -> None:

@@ -78,8 +78,8 @@ def _list_notes(reader: NoteReader) -> Spec[ListNotes]:
         if fitting < len(lines):
             said.append(f"{len(lines) - fitting} older ones are left out; name an agent or a status to see fewer")
         if not chosen:
-            others = f"; there are {len(listing.notes)} others" if listing.notes else ""
-            lines, fitting = [f"No {'such ' if listing.notes else ''}notes{others}."], 1
+            everything = f"No such note; without arguments you see all {len(listing.notes)}."
+            lines, fitting = [everything if listing.notes else "No delegation has left a note yet."], 1
         summary = counted(len(chosen), "note", "notes")
         return Output("\n".join([*lines[:fitting], *remarks([*said, *listing.problems])]), summary=summary)
 
