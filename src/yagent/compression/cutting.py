@@ -10,18 +10,18 @@ _LONGEST = 16  # characters a token can have on average in any text worth readin
 
 def first_part(text: str, tokens: int, count: Count) -> str:
     """The beginning of `text`, at most `tokens` large, up to the end of a line where one is near; "" when nothing fits."""
-    if len(text) <= _LONGEST * tokens and count(text) <= tokens:
-        return text
     part = _fitting(lambda length: text[:length], min(len(text), _LONGEST * tokens), tokens, count)
+    if len(part) == len(text):
+        return text
     end = part.rfind("\n", len(part) * 4 // 5)
     return part[:end] if end > 0 else part
 
 
 def last_part(text: str, tokens: int, count: Count) -> str:
     """The end of `text`, at most `tokens` large, from the beginning of a line where one is near; "" when nothing fits."""
-    if len(text) <= _LONGEST * tokens and count(text) <= tokens:
-        return text
     part = _fitting(lambda length: text[len(text) - length :], min(len(text), _LONGEST * tokens), tokens, count)
+    if len(part) == len(text):
+        return text
     start = part.find("\n", 0, len(part) // 5)
     return part[start + 1 :]
 
