@@ -38,11 +38,14 @@ def test_what_is_not_there_is_none() -> None:
 
 def test_where_something_is_left_out_a_line_says_so() -> None:
     files = tuple(f"src/module_{number:03d}.py" for number in range(400))
-    fitted = fit(Facts(files_changed=files, open_items=files, user_inputs=("x " * 4000,)), 600, FRAME)
+    pasted = "Look at this log:\n" + "x " * 4000 + "\nFix it, but leave the tests alone."
+    fitted = fit(Facts(files_changed=files, open_items=files, user_inputs=(pasted,)), 600, FRAME)
     assert fitted.files_changed.splitlines()[-1] == MORE
     assert fitted.files_changed.splitlines()[-2] == "- src/module_399.py"
     assert fitted.open_items.splitlines()[0] == "- src/module_000.py"
-    assert fitted.newest.endswith(MORE)
+    assert fitted.newest.startswith("Look at this log:\n")
+    assert f"\n{MORE}\n" in fitted.newest
+    assert fitted.newest.endswith("\nFix it, but leave the tests alone.")
     assert fitted.size <= 600
 
 
@@ -55,7 +58,7 @@ def test_of_a_long_page_of_rules_those_lines_stay_that_state_one() -> None:
 def test_of_a_long_page_without_a_rule_the_beginning_stays() -> None:
     fitted = fit(Facts(rules=("Tabs. " * 400,)), 300, FRAME)
     assert fitted.rules.startswith("Tabs. Tabs.")
-    assert fitted.rules.endswith(MORE)
+    assert MORE in fitted.rules
 
 
 def test_everything_can_be_paged_back() -> None:

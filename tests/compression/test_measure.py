@@ -37,6 +37,8 @@ def test_reasoning_that_is_not_sent_again_does_not_count() -> None:
     thinking = Message("assistant", (Reasoning("why"), Text("x")), "test")
     assert silent.tokens == 730
     assert Prefix(FourCharacters()).measured((thinking,), usage).tokens == 830
+    sealed = Message("assistant", (Reasoning("", {"encrypted_content": "…"}), Text("x")), "test")
+    assert Prefix(FourCharacters()).measured((sealed,), usage).tokens == 830
 
 
 def test_after_a_rewrite_nothing_is_measured() -> None:

@@ -262,6 +262,18 @@ def test_a_step_without_compression_ends_the_streak() -> None:
     assert Streak(2, 2).after(None) == Streak()
 
 
+@pytest.mark.parametrize("tool", ["read_file", "design"])  # the one for the first tier, the other for the second
+async def test_the_cost_of_every_tier_is_linear_in_the_conversation(tool: str) -> None:
+    spent = []
+    for steps in (100, 200, 400):
+        counter = FourCharacters()
+        messages = (user_message("go"), *(message for number in range(steps) for message in step(number, lines(400), tool)))
+        asked = state(messages, steps * 250)
+        await policy(replace(asked, prefix=Prefix(counter)), priority, FACTS, Summariser())
+        spent.append(counter.looked_at)
+    assert spent[2] < 2.2 * spent[1] < 4.8 * spent[0]
+
+
 @given(
     sizes=st.lists(st.tuples(st.integers(0, 700), st.sampled_from(sorted(PRIORITIES)), st.integers(0, 200)), max_size=10),
     threshold=st.integers(200, 6000),

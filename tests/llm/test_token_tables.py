@@ -3,11 +3,13 @@
 from pathlib import Path
 
 import pytest
+import tiktoken
 
-from tests.llm.token_families import deepseek, o200k
+from tests.llm.token_families import deepseek, o200k, rank_files
 from tests.llm.token_tables import Errors, rendered, table
 from tests.llm.token_texts import KINDS, Pieces
 from tests.support.source_archives import Offline
+from yagent.llm.token_ranks import exact_counter
 from yagent.runtime.clock import SystemClock
 
 BAR = 0.05
@@ -31,6 +33,25 @@ async def test_the_next_request_is_predicted_within_five_percent_at_p95(name: st
         pytest.skip(str(reason))
     found = await table(family, is_exact=is_exact, place=tmp_path, clock=SystemClock())
     assert {kind: later.at(0.95) <= BAR for kind, (_, later) in found.items()} == dict.fromkeys(KINDS, True)
+
+
+@pytest.mark.real_time
+@pytest.mark.online
+@pytest.mark.slow
+@pytest.mark.timeout(300)
+@pytest.mark.parametrize(("model", "name"), [("gpt-4o", "o200k_base"), ("gpt-4", "cl100k_base")])
+async def test_exact_counts_are_those_of_tiktoken(model: str, name: str, downloads: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    try:
+        ranks = rank_files(downloads)
+    except Offline as reason:
+        pytest.skip(str(reason))
+    count = await exact_counter(model, (ranks,))
+    assert count is not None
+    monkeypatch.setenv("TIKTOKEN_CACHE_DIR", str(ranks))
+    encoding = tiktoken.get_encoding(name)
+    texts = [Pieces(kind, 3).take(8000, 9000) for kind in KINDS]
+    texts += ["It's WE'LL naïve\u00a0 x\r\n\r\n\t  12345678 é̀ 🚀\u200d🚀 <|endoftext|> ///\n", " " * 200, "name\udcff"]
+    assert [count(text) for text in texts] == [len(encoding.encode_ordinary(text)) for text in texts]
 
 
 def test_a_table_shows_the_errors() -> None:

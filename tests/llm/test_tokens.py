@@ -7,7 +7,7 @@ import pytest
 
 from tests.support.virtual_time import VirtualClock
 from yagent.llm.token_calibration import CalibrationStore
-from yagent.llm.token_ranks import exact_counter, rank_folders
+from yagent.llm.token_ranks import exact_counter, rank_folders, vocabulary_of
 from yagent.llm.tokens import TokenCounter
 from yagent.protocol.messages import Message, Reasoning, Text, ToolCall, ToolDeclaration, ToolResult, result_message, user_message
 
@@ -75,8 +75,28 @@ def test_folders_of_rank_files_are_ours_and_those_of_the_environment(tmp_path: P
     assert len(folders) == 3
 
 
-@pytest.mark.parametrize("model", ["claude-opus-5", "deepseek-chat", "qwen3-coder", "o-model", "my-gpt"])
-async def test_a_model_of_another_family_has_no_vocabulary_here(model: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("model", "vocabulary"),
+    [
+        ("gpt-4o-mini", "o200k_base"),
+        ("openai/gpt-5.2-codex", "o200k_base"),
+        ("gpt-4.1", "o200k_base"),
+        ("chatgpt-4o-latest", "o200k_base"),
+        ("o3-mini", "o200k_base"),
+        ("GPT-OSS-120b", "o200k_base"),
+        ("gpt-4-1106-preview", "cl100k_base"),
+        ("gpt-4-turbo", "cl100k_base"),
+        ("gpt-35-turbo", "cl100k_base"),
+        ("claude-opus-5", ""),
+        ("deepseek-chat", ""),
+        ("qwen3-coder", ""),
+        ("o-model", ""),
+        ("my-gpt", ""),
+        ("", ""),
+    ],
+)
+async def test_a_vocabulary_is_known_by_the_name_of_the_model(model: str, vocabulary: str, tmp_path: Path) -> None:
+    assert vocabulary_of(model) == vocabulary
     assert await exact_counter(model, (tmp_path,)) is None
 
 

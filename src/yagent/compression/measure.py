@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Protocol
 
-from yagent.protocol.messages import Message, Usage
+from yagent.protocol.messages import Message, Reasoning, Usage
 from yagent.records import dataclass
 
 
@@ -55,7 +55,8 @@ class Prefix:
         known = replace(self, head=head if self.head / 2 <= head <= self.head * 2 else self.head)
         if usage.output is None:
             return replace(known, tokens=usage.total_input, messages=len(messages) - 1)
-        unsent = 0 if messages[-1].reasoning else usage.reasoning or 0
+        is_sent = any(isinstance(part, Reasoning) for part in messages[-1].parts)
+        unsent = 0 if is_sent else usage.reasoning or 0
         return replace(known, tokens=usage.total_input + max(usage.output - unsent, 0), messages=len(messages))
 
     def told(self, messages: Sequence[Message], usage: Usage | None) -> tuple[Sequence[Message], int] | None:

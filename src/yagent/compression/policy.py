@@ -1,7 +1,7 @@
 """Whether and how a conversation is compressed before its next request: the cheapest tier that makes room (L-01).
 
-Room is what the threshold leaves beside system prompt and tools. The first tier is taken when it frees half of it, and any tier counts as
-having made room when a quarter is free. What makes none is tried twice in a row at most; then the run ends with `ContextFull`.
+Room is what the threshold leaves beside system prompt and tools. The first tier aims at half of it, the others stay below six tenths, and a
+tier that leaves less than a quarter free gives way to the next. What leaves no more is tried twice in a row; then `ContextFull` ends it.
 """
 
 from collections.abc import Callable

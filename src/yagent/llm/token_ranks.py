@@ -55,7 +55,7 @@ _CL100K = _Vocabulary(
     r"'(?i:[sdmt]|ll|ve|re)|[^\r\n\p{L}\p{N}]?+\p{L}++|\p{N}{1,3}+| ?[^\s\p{L}\p{N}]++[\r\n]*+|\s++$|\s*[\r\n]|\s+(?!\S)|\s",
 )
 _MODELS = (
-    (pattern(r"(chat)?gpt-(4o|4\.[15]|4-[15]|[5-9]|oss)|o[1-9]\b|codex"), _O200K),
+    (pattern(r"(chat)?gpt-(4o|4[.-][15](?!\d)|[5-9]|oss)|o[1-9]\b|codex"), _O200K),
     (pattern(r"gpt-(4|3\.5|35)"), _CL100K),
 )
 
@@ -66,13 +66,23 @@ def rank_folders(environ: Mapping[str, str], data_directory: Path) -> tuple[Path
     return (data_directory / "tiktoken", *(Path(name) for name in named if name), Path(tempfile.gettempdir(), "data-gym-cache"))
 
 
+def vocabulary_of(model: str) -> str:
+    """The name of a model's vocabulary, "" where it is not known."""
+    vocabulary = _vocabulary_of(model)
+    return vocabulary.name if vocabulary is not None else ""
+
+
 async def exact_counter(model: str, folders: Sequence[Path]) -> Callable[[str], int] | None:
     """Counts as the model does; None when its vocabulary is not known or not here. Takes half a second, in a thread."""
-    name = model.lower().rpartition("/")[2]
-    vocabulary = next((vocabulary for names, vocabulary in _MODELS if names.match(name)), None)
+    vocabulary = _vocabulary_of(model)
     if vocabulary is None or importlib.util.find_spec("tiktoken") is None:
         return None
     return await supervise.in_thread(_load, vocabulary, tuple(folders))
+
+
+def _vocabulary_of(model: str) -> _Vocabulary | None:
+    name = model.lower().rpartition("/")[2]
+    return next((vocabulary for names, vocabulary in _MODELS if names.match(name)), None)
 
 
 def _load(vocabulary: _Vocabulary, folders: Sequence[Path]) -> Callable[[str], int] | None:
