@@ -207,7 +207,8 @@ class Stage:
         recorder: Recorder = self.recorder(identity)
         conversation = self.conversations.get(identity.delegation_id)
         if conversation is None:
-            conversation = Conversation(self.engine.open(Head(f"s-{identity.delegation_id}", system, surface.declarations())), recorder)
+            head = Head(f"s-{identity.delegation_id}", system, surface.declarations())
+            conversation = Conversation(lambda: self.engine.open(head), recorder)
             self.conversations[identity.delegation_id] = conversation
         activity = self.activities[identity.delegation_id]
         frame = Frame(recorder, activity, self._publisher(identity), self.clock, self.gate, self.account)
@@ -228,7 +229,7 @@ class Stage:
         invoker = Invoker(surface, write_lock=self.write_lock, clock=self.clock, denied=frame.denied)
         parts = LoopParts(
             conversation,
-            Turn(conversation.dialogue, self.engine.identity, frame, self.rules.turn),
+            Turn(lambda: conversation.dialogue, self.engine.identity, frame, self.rules.turn),
             Act(surface, invoker, scope, frame, parallel=4),
         )
         loop = AgentLoop(role, frame, parts, hooks, max_steps=role.max_steps, last_words=LAST_WORDS)

@@ -393,8 +393,7 @@ def test_pieces_that_fail_change_nothing(tmp_path: Path) -> None:
 @pytest.mark.parametrize("call", ["open", "write", "fsync", "close", "link", "replace"])
 @pytest.mark.parametrize("code", [errno.ENOSPC, errno.EIO])
 def test_pieces_that_cannot_be_written_leave_the_old_file_and_nothing_else(tmp_path: Path, call: str, code: int) -> None:
-    path = tmp_path / "out"
-    path.write_bytes(b"old")
+    (path := tmp_path / "out").write_bytes(b"old")
     with suppress(OSError):
         write_pieces(path, [b"a", b"b"], overwrite=True, operations=Failing({(call, 0): code}))
     assert path.read_bytes() in (b"old", b"ab")

@@ -254,6 +254,8 @@ async def test_the_data_home_holds_exactly_what_it_should_and_nobody_else_can_re
     assert {name.replace(result.session, "SESSION") for name in files if name.startswith("data/")} == {
         f"data/rollout/{project}/TIME_SESSION.jsonl",
         f"data/rollout/{project}/TIME_SESSION_repo.jsonl",
+        "data/tokens.json",
+        "data/tokens.json.lock",
     }
     assert {name for name in files if not name.startswith("data/")} <= {
         f"logs/{kind}-DAY.log" for kind in ("app", "llm", "llm-error", "tool", "delegate")

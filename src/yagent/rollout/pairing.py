@@ -90,6 +90,11 @@ class Paired:
         self._fill()
         return (), {}
 
+    def settled_messages(self) -> tuple[Message, ...]:
+        """The conversation as it stands, with the results that are there."""
+        self._fill()
+        return tuple(self._messages)
+
     def messages(self) -> tuple[Message, ...]:
         """The conversation, oldest first."""
         return tuple(self._messages)

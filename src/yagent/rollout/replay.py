@@ -29,10 +29,24 @@ from yagent.rollout.records import (
 
 RESUMED = "session_resumed"  # the event after which a stopped run goes on counting its steps
 EFFECTS = "effects"  # the event with what a run has changed and run so far
+USER_INPUT = "user_input"  # the event with what the user said, apart from what the program says in his role
 BEGUN = "delegation_begun"  # the event with the call of a delegation whose record is open
 BEFORE = "workspace_before"  # the event with the state of the files before a task
 
-__all__ = ["BEFORE", "BEGUN", "EFFECTS", "RESUMED", "UNKNOWN_OUTCOME", "Replayed", "Segment", "StepMark", "replay", "unknown_outcome"]
+__all__ = [
+    "BEFORE",
+    "BEGUN",
+    "EFFECTS",
+    "RESUMED",
+    "UNKNOWN_OUTCOME",
+    "USER_INPUT",
+    "Replayed",
+    "Segment",
+    "StepMark",
+    "replaced",
+    "replay",
+    "unknown_outcome",
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,6 +82,8 @@ class Replayed:
     context: TurnContext | None  # the newest
     changed: tuple[str, ...]  # files the run under way changed so far
     ran: tuple[str, ...]  # commands it ran after the last change
+    said: tuple[tuple[bool, str], ...]  # what the user and the agent said, whatever was compacted since; True for the user
+    compactions: int  # how often the conversation was rewritten
     begun: frozenset[str]  # calls of the newest message whose delegations had begun
     before: Mapping[str, Any]  # state of the files before the task under way, as its own room wrote it; empty where it is not on record
     asked_at: int  # ordinal of the agent's newest message, 0 for none
@@ -86,6 +102,21 @@ def replay(segments: Sequence[Segment]) -> Replayed:
     for entry in heapq.merge(*(_entries(segment, account) for segment in segments), key=_ordinal):
         run.take(entry)
     return run.end()
+
+
+def replaced(segments: Sequence[Segment], identifier: str) -> tuple[tuple[Message, ...], tuple[Message, ...]] | None:
+    """What the compaction of this id took out of an agent's conversation, and what it put in its place; None when there is none such.
+
+    Blocks. Raises as `replay`.
+    """
+    account = Account()
+    run = _Run(account)
+    for entry in heapq.merge(*(_entries(segment, account) for segment in segments), key=_ordinal):
+        record = entry.record
+        if isinstance(record, Compacted) and record.id == identifier:
+            return run.paired.settled_messages()[: record.replaces], record.messages
+        run.take(entry)
+    return None
 
 
 def _ordinal(entry: Entry) -> int:
@@ -120,6 +151,8 @@ class _Run:
     effects: Mapping[str, Any] = field(default_factory=dict)
     before: Mapping[str, Any] = field(default_factory=dict)
     begun: set[str] = field(default_factory=set)
+    said: list[tuple[bool, str]] = field(default_factory=list)
+    compactions: int = 0
     asked_at: int = 0
     position: int = 0
     marks: list[StepMark] = field(default_factory=list)
@@ -140,6 +173,7 @@ class _Run:
             self._event(record)
         elif isinstance(record, Compacted):
             self.paired.compact(record.replaces, record.messages)
+            self.compactions += 1
         else:
             self._state(record)
 
@@ -160,6 +194,8 @@ class _Run:
             changed=_texts(self.effects.get("changed")),
             ran=_texts(self.effects.get("ran")),
             begun=frozenset(self.begun),
+            said=tuple(self.said),
+            compactions=self.compactions,
             before=self.before,
             asked_at=self.asked_at,
             position=max(self.position, self.account.position),
@@ -186,6 +222,8 @@ class _Run:
             self.is_new_run = False
         elif record.name == EFFECTS:
             self.effects = record.data
+        elif record.name == USER_INPUT:
+            self.said.append((True, str(record.data.get("text", ""))))
         elif record.name == BEGUN:
             self.begun.add(str(record.data.get("call_id", "")))
         elif record.name == BEFORE:
@@ -202,6 +240,7 @@ class _Run:
                 self._mark()
             self.asked, self.reached, self.asked_at = message, ordinal, ordinal
             self.begun.clear()
+            self.said.append((False, message.text))
         else:
             self._mark()
             if self.is_new_run:

@@ -19,6 +19,7 @@ from yagent.config.load import load
 from yagent.config.providers import ProviderOptions, Resolution, resolve
 from yagent.config.schema import Config
 from yagent.errors import YagentError
+from yagent.llm.token_calibration import CalibrationStore
 from yagent.prompts.text import Prompts
 from yagent.protocol.events import Event, ModelInfo, Payload, SessionStarted, WarningIssued
 from yagent.protocol.stop import USAGE
@@ -34,6 +35,7 @@ from yagent.runtime.supervise import Domain, in_thread
 from yagent.session.asks import AskDesk
 from yagent.session.controls import Controls
 from yagent.session.engines import Engines, EngineSource
+from yagent.session.fitting import Fittings, FittingSettings
 from yagent.session.keeping import Keeper, Reopening
 from yagent.session.project import Surroundings
 from yagent.session.request import SessionRequest
@@ -42,6 +44,7 @@ from yagent.session.session import Session
 from yagent.session.settings import (
     Places,
     approvals_line,
+    compression_settings,
     mode,
     permission_settings,
     run_settings,
@@ -102,13 +105,17 @@ async def open_session(
         shell = await stack.enter_async_context(Shell(clock=clock, environment=request.environ, temporary=temporary, settings=settings))
         work = TaskWork()
         permissions = permission_settings(config, request, Places(home, user, temporary), settings, work)
-        parts = _Parts(request, config, home, clock, domain, engines, shell, work, partial(_crash_reported, home, clock, redactor))
+        calibration = CalibrationStore(home.data_dir / "tokens.json", clock)
+        domain.go("token calibration", calibration.load())
+        reported = partial(_crash_reported, home, clock, redactor)
+        parts = _Parts(request, config, home, clock, domain, engines, shell, work, reported, calibration)
         session, close = await parts.session(permissions, [home.problem, *(chosen.notices if chosen else ())])
         try:
             yield session
             await in_thread(remove_left_behind, temporary.parent)
         finally:
             await close()
+            await calibration.save()
 
 
 def _private_temporary(stack: AsyncExitStack, home: DataHome) -> Path:
@@ -176,6 +183,7 @@ class _Parts:
     shell: Shell
     work: TaskWork
     report_crash: Callable[[BaseException], str]
+    calibration: CalibrationStore
 
     async def session(self, judging: PermissionSettings, notices: Sequence[object]) -> tuple[Session, Callable[[], Awaitable[None]]]:
         """The session, and what closes its records."""
@@ -196,6 +204,8 @@ class _Parts:
         told = () if past is None else past.notices
         warnings = [str(notice) for notice in (*notices, unwritable, await grants.load(), *told) if notice]
         permissions = Permissions(judging, grants)
+        prompts = Prompts()
+        fits = FittingSettings(compression_settings(config), request.environ, self.home.data_dir)
         shop = Workshop(
             session=session_id,
             workspace=request.workspace,
@@ -203,7 +213,7 @@ class _Parts:
             domain=self.domain,
             shell=self.shell,
             publisher=session_publisher(bus, session_id, clock, task),
-            prompts=(prompts := Prompts()),
+            prompts=prompts,
             registry=_registry(config, prompts, Searcher(clock, request.environ)),
             engine=self.engines.engine,
             prepare_engines=self.engines.prepare,
@@ -215,6 +225,7 @@ class _Parts:
             report_crash=self.report_crash,
             settings=settings,
             standing=standing,
+            fittings=Fittings(prompts, fits, self.calibration),
             taking_up=None if past is None else past.taking_up,
         )
         approvals = approvals_line(permissions.mode, can_ask=request.can_ask)

@@ -7,6 +7,8 @@ from yagent.agents.loop.turn import Turn, TurnSettings
 from yagent.llm.engine import CallOptions, Engine, Head, ModelGaveUp
 from yagent.protocol.messages import user_message
 
+SUMMARY = "summary"  # the slot in which a conversation is summarised
+
 
 class Consultation:
     """The `Consult` of one run. `engine(slot)` gives the model of a tool."""
@@ -22,7 +24,7 @@ class Consultation:
         engine = self._engine(slot)
         dialogue = engine.open(Head(f"{slot}-{self._asked}", system))
         dialogue.append(user_message(question))
-        reply = await Turn(dialogue, engine.identity, self._frame, TurnSettings()).query(CallOptions())
+        reply = await Turn(lambda: dialogue, engine.identity, self._frame, TurnSettings()).query(CallOptions())
         if not reply.message.text.strip():
             raise ModelGaveUp(f"{slot}: the model gave no answer in words.")
         return reply.message.text

@@ -9,9 +9,10 @@ from typing import Any
 from yagent._version import VERSION
 from yagent.agents.delegation.handover import task_message
 from yagent.agents.delegation.slots import Slots
-from yagent.agents.delegation.spawn import Commission, Delegations, PreparedRun, Stopped, unknown_changes
+from yagent.agents.delegation.spawn import Commission, Delegations, PreparedRun, Stopped, one_line, unknown_changes
 from yagent.agents.loop.act import Act
 from yagent.agents.loop.conversation import Conversation
+from yagent.agents.loop.fitting import Fitting
 from yagent.agents.loop.frame import Frame
 from yagent.agents.loop.hooks import LoopHooks, Reply, nudging
 from yagent.agents.loop.loop import AgentLoop, LastWords, LoopParts
@@ -28,11 +29,13 @@ from yagent.records import dataclass
 from yagent.rollout.records import AgentCheckpoint, EventMessage, SessionMeta, TurnContext
 from yagent.rollout.replay import RESUMED
 from yagent.runtime.activity import Activity
-from yagent.session.consult import Consultation
+from yagent.session.consult import SUMMARY, Consultation
 from yagent.session.controls import Control
+from yagent.session.fitting import Fits
 from yagent.session.resume import Standing
 from yagent.session.taking_up import TakenUp
 from yagent.session.workshop import TaskParts, Workshop
+from yagent.thoughts.log import ThoughtLog
 from yagent.tools.invoke import Invoker
 from yagent.tools.profiles import PROFILES
 from yagent.tools.registry import select
@@ -53,6 +56,8 @@ class Seat:
     model: ModelIdentity
     recorder: Recorder
     conversation: Conversation
+    thoughts: ThoughtLog
+    fitting: Fitting
     stopped: Mapping[str, Stopped] = field(default_factory=dict)
 
 
@@ -82,6 +87,7 @@ class Runs:
         changes = unknown_changes if PROFILES[role.name].is_read_only else await self._task.watch_files()
         if resumption is not None:
             return PreparedRun(loop, frame, (), changes, resumption, under_way=under_way)
+        loop.heard(commission.task)
         context = await self._task.context() if role.wants_context else ""
         opening = (user_message(task_message(commission.task, commission.references, context)),)
         return PreparedRun(loop, frame, opening, changes, under_way=under_way)
@@ -101,7 +107,11 @@ class Runs:
             self._task.account,
             checkpoint=partial(self._checkpoint, seat),
             ended_alone=control.ended_alone,
+            running=self._running,
         )
+
+    def _running(self) -> tuple[str, ...]:
+        return tuple(f"{job.id}: {one_line(job.command)}" for job in self._task.jobs.list() if job.state == "running")
 
     async def _checkpoint(self, seat: Seat, result: RunResult) -> AgentCheckpoint | None:
         """Where a run ends, for one that goes on from there; the recorder adds what depends on the record."""
@@ -143,8 +153,11 @@ class Runs:
         invoker = Invoker(seat.surface, write_lock=shop.write_lock, clock=shop.clock, denied=frame.denied)
         parts = LoopParts(
             seat.conversation,
-            Turn(seat.conversation.dialogue, seat.model, frame, settings.turn),
+            Turn(lambda: seat.conversation.dialogue, seat.model, frame, settings.turn),
             Act(seat.surface, invoker, scope, frame, parallel=settings.parallel_tools, delegations=settings.parallel_delegations),
+            seat.thoughts,
+            seat.fitting,
+            partial(scope.consult, SUMMARY, shop.prompts.text("compression/summariser.md").strip()),
         )
         last_words = LastWords(*(shop.prompts.text(f"reminders/{name}.md") for name in ("last_step", "time_is_up", "cost_limit")))
         return AgentLoop(role, frame, parts, hooks, max_steps=settings.max_steps[role.name], last_words=last_words)
@@ -191,11 +204,17 @@ def seat_for(
         recorder.append(context)
     conversation_id = f"{shop.session}{'-' + identity.delegation_id if identity.delegation_id else ''}"
     head = Head(conversation_id, system, surface.declarations(), long_lived=not role.is_delegated)
-    conversation = Conversation(engine.open(head), recorder)
+    conversation = Conversation(lambda: engine.open(head), recorder)
+    thoughts = ThoughtLog()
+    fits = Fits(engine.identity, system, surface, f"{commission.name}-" if commission.name else "")
+    begun, earlier = (0, ()) if taken is None else (taken.compactions, taken.segments)
+    fitting = shop.fittings.make(conversation, thoughts, fits, begun=begun, earlier=earlier)
     if taken is not None:
         conversation.restore(taken.resumption.messages, taken.resumption.settled)
         surface.restore(taken.resumption.messages)
-    return Seat(role, identity, surface, engine.identity, recorder, conversation, {} if taken is None else taken.stopped)
+        thoughts.recall(taken.said)
+    stopped = {} if taken is None else taken.stopped
+    return Seat(role, identity, surface, engine.identity, recorder, conversation, thoughts, fitting, stopped)
 
 
 def _taken_up(taken: TakenUp) -> EventMessage:

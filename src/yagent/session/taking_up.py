@@ -39,6 +39,8 @@ class TakenUp:
     context: TurnContext | None = None
     goes_on: bool = True
     was_killed: bool = False
+    said: tuple[tuple[bool, str], ...] = ()
+    compactions: int = 0
 
 
 class TakingUp:
@@ -72,7 +74,14 @@ class TakingUp:
         after = past.asked_at
         stopped = {call.id: await self._delegation(identity, call, after, past.begun) for call in delegated}
         taken = self._taken[identity.delegation_id] = TakenUp(
-            resumption, stopped, segments, past.context, goes_on=goes_on, was_killed=not past.stop_reason
+            resumption,
+            stopped,
+            segments,
+            past.context,
+            goes_on=goes_on,
+            was_killed=not past.stop_reason,
+            said=past.said,
+            compactions=past.compactions,
         )
         return taken
 

@@ -193,6 +193,7 @@ class TaskRunner:
             if taken is not None and (results := answers(taken)):
                 seat.conversation.answer(results)
             words = "\n\n".join((*control.opening(), words))
+            self._loop.heard(words)
             opening = f"{context}\n\n<request>\n{words}\n</request>" if context else words
             return await carry_out(loop, (user_message(opening),), frame)
         except YagentError as failure:

@@ -19,6 +19,7 @@ from yagent.runtime.clock import Clock
 from yagent.runtime.supervise import Domain
 from yagent.session.asks import AskDesk
 from yagent.session.controls import Controls
+from yagent.session.fitting import Fittings
 from yagent.session.resume import ResumeSettings, Standing
 from yagent.session.taking_up import TakingUp
 from yagent.tools.registry import Registry
@@ -71,6 +72,7 @@ class Workshop:
     report_crash: Callable[[BaseException], str]
     settings: RunSettings
     standing: Callable[[], Awaitable[Standing]]
+    fittings: Fittings
     taking_up: TakingUp | None = None
 
 

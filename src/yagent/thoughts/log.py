@@ -43,6 +43,15 @@ class ThoughtLog:
                     log.thought(thought, raw)
         return log
 
+    def recall(self, said: Sequence[tuple[bool, str]]) -> None:
+        """Take up what the record has: the words of the user (True) and of the agent, oldest first, whatever was compressed since."""
+        for is_user, text in said:
+            if is_user:
+                self.user(text)
+                continue
+            for thought, raw in grammar.readings(text):
+                self.thought(thought, raw)
+
     def user(self, text: str) -> None:
         """The user said something; blank text is nothing."""
         if text.strip():

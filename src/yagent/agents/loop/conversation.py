@@ -1,20 +1,25 @@
 """A conversation that only grows: in memory, on the record, and in the dialogue that encodes each message once."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 from yagent.agents.loop.recorder import Recorder
 from yagent.llm.engine import Dialogue
 from yagent.protocol.messages import Message, ToolResult, Usage, result_message
-from yagent.rollout.records import ResponseItem
+from yagent.rollout.records import Compacted, ResponseItem
 
 
 class Conversation:
-    """One epoch of one agent's conversation."""
+    """One agent's conversation. It only grows, but where it is rewritten, which is on the record and begins a new epoch.
 
-    def __init__(self, dialogue: Dialogue, recorder: Recorder) -> None:
-        self.dialogue = dialogue
+    `opened()` begins a dialogue with the model.
+    """
+
+    def __init__(self, opened: Callable[[], Dialogue], recorder: Recorder) -> None:
+        self._open = opened
+        self.dialogue = opened()
         self._recorder = recorder
         self._messages: list[Message] = []
+        self._gone = 0  # messages that rewriting took away
         self._settled: dict[str, ToolResult] = {}
 
     @property
@@ -29,8 +34,8 @@ class Conversation:
 
     @property
     def count(self) -> int:
-        """How many messages there are."""
-        return len(self._messages)
+        """How many messages were said, those that rewriting took away included."""
+        return self._gone + len(self._messages)
 
     def restore(self, messages: Iterable[Message], settled: Mapping[str, ToolResult]) -> None:
         """Begin with what the record has already; `settled` are its results for calls of the newest reply."""
@@ -61,6 +66,15 @@ class Conversation:
         if new:
             self._recorder.append(ResponseItem(result_message(*new)))
 
+    def rewrite(self, replaces: int, messages: Sequence[Message], *, tier: str, identifier: str) -> None:
+        """The first `replaces` messages become `messages`. What is said next is said to a dialogue that never knew them."""
+        self._messages[:replaces] = messages
+        self._gone += replaces - len(messages)
+        self.dialogue = self._open()
+        for message in self._messages:
+            self.dialogue.append(message)
+        self._recorder.append(Compacted(replaces, tuple(messages), tier, identifier))
+
     def words(self, since: int) -> Iterator[str]:
         """What the agent itself said from message number `since` (from 0) on, newest first."""
-        return (message.text for message in reversed(self._messages[since:]) if message.role == "assistant")
+        return (message.text for message in reversed(self._messages[max(0, since - self._gone) :]) if message.role == "assistant")

@@ -30,6 +30,7 @@ class Frame:
 
     `checkpoint(result)` gives what is kept at the end of the run so that a later one can go on from it, None when nothing is; the recorder
     fills in what depends on the record itself. `ended_alone()`: the user ended this run and nothing above it.
+    `running()` names what goes on beside the run.
     """
 
     recorder: Recorder
@@ -41,6 +42,7 @@ class Frame:
     denials: list[DeniedAccount] = field(default_factory=list)
     checkpoint: Callable[[RunResult], Awaitable[AgentCheckpoint | None]] = no_checkpoint
     ended_alone: Callable[[], bool] = lambda: False
+    running: Callable[[], tuple[str, ...]] = lambda: ()
 
     def denied(self, denied: DeniedAccount) -> None:
         """Keep a refusal, for this run and for the task."""

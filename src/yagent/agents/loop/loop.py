@@ -6,10 +6,11 @@ request (architecture, "Write ahead"). However a batch ends, each call has exact
 
 import logging
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import field, replace
 
 from yagent.agents.loop.act import Act
 from yagent.agents.loop.conversation import Conversation
+from yagent.agents.loop.fitting import Fitting, no_summary
 from yagent.agents.loop.frame import Frame
 from yagent.agents.loop.hooks import LoopHooks, Reply
 from yagent.agents.loop.repetition import END, Repetition, reminder
@@ -18,20 +19,24 @@ from yagent.agents.loop.resumption import Resumption
 from yagent.agents.loop.role import Role
 from yagent.agents.loop.stop import LimitReached, Panic, classify
 from yagent.agents.loop.turn import PAUSES, Turn
+from yagent.compression.emergency import Summarise
 from yagent.errors import YagentError
-from yagent.llm.engine import CallOptions, Completed, ModelError, ModelGaveUp
+from yagent.llm.engine import CallOptions, Completed, ContextTooLong, ModelError, ModelGaveUp
 from yagent.protocol.events import ThinklinkEntry
 from yagent.protocol.events.shared import PlanItem
 from yagent.protocol.messages import Message, Part, ToolCall, ToolResult, user_message
 from yagent.protocol.stop import StopReason
 from yagent.records import dataclass
 from yagent.rollout.records import EventMessage
+from yagent.rollout.replay import USER_INPUT
 from yagent.runtime.activity import TotalTimeoutError
 from yagent.thoughts import grammar
+from yagent.thoughts.log import ThoughtLog
 from yagent.tools.spec import Exit, Output
 
 logger = logging.getLogger(__name__)
 
+FORCED = 2  # how often a request that a provider finds too long is compressed
 SHOWN = 200  # characters of a result in a message
 
 NOT_BEGUN = Output("Not run: the run was ended before this call began. Nothing happened.", is_error=True)
@@ -45,6 +50,9 @@ class LoopParts:
     conversation: Conversation
     turn: Turn
     act: Act
+    thoughts: ThoughtLog = field(default_factory=ThoughtLog)
+    fitting: Fitting | None = None  # None: the conversation is never rewritten
+    summarise: Summarise = no_summary
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,6 +84,11 @@ class AgentLoop:
         self._made = 0
         self._changed: dict[str, None] = {}
         self._ran: list[str] = []
+
+    def heard(self, words: str) -> None:
+        """The user said this: it is kept apart from all that the program says in his role."""
+        self._parts.thoughts.user(words)
+        self._frame.recorder.append(EventMessage(USER_INPUT, {"text": words}))
 
     @property
     def steps(self) -> int:
@@ -131,6 +144,7 @@ class AgentLoop:
         await self._pass_gate()
         self._steps += 1
         for words in self._hooks.steering():
+            self.heard(words)
             self._parts.conversation.append(user_message(words))
         reply = await self._query(CallOptions())
         if not reply.message.calls:
@@ -167,10 +181,11 @@ class AgentLoop:
         it said (A34); the pieces are one reply."""
         pieces: tuple[Part, ...] = ()
         for _ in range(PAUSES):
-            await self._frame.recorder.barrier()
-            reply = await self._parts.turn.query(options, is_last=is_last)
+            reply = await self._fitted(options, is_last=is_last)
             if reply.message.parts:
                 self._parts.conversation.append(reply.message, reply.usage)
+                if self._parts.fitting is not None:
+                    self._parts.fitting.replied(reply.usage)
             pieces += reply.message.parts
             for note in reply.notes:
                 self._frame.account.warn(f"{self.role.name}: {note}")
@@ -178,6 +193,24 @@ class AgentLoop:
                 whole = len(pieces) == len(reply.message.parts)
                 return reply if whole else replace(reply, message=replace(reply.message, parts=pieces))
         raise ModelGaveUp(f"The model paused its turn {PAUSES} times in a row without an answer. Try again or choose another model.")
+
+    async def _fitted(self, options: CallOptions, *, is_last: bool) -> Completed:
+        """The reply to a conversation that fits. A provider that finds it too long all the same is believed, twice at most."""
+        fitting, frame = self._parts.fitting, self._frame
+        if fitting is not None:
+            await fitting.fit(frame, self._steps, tuple(self._changed), self._parts.summarise)
+        for _ in range(FORCED):
+            await frame.recorder.barrier()
+            try:
+                return await self._parts.turn.query(options, is_last=is_last)
+            except ContextTooLong as failure:
+                if fitting is None or not await fitting.fit(
+                    frame, self._steps, tuple(self._changed), self._parts.summarise, is_forced=True
+                ):
+                    raise
+                logger.info("%s: the provider found the request too long, so it was compressed: %s", self.role.name, failure)
+        await frame.recorder.barrier()
+        return await self._parts.turn.query(options, is_last=is_last)
 
     def _plain_text(self, reply: Completed) -> RunResult | None:
         """A reply without calls is answered with a reminder, or is the result."""
@@ -320,8 +353,11 @@ class AgentLoop:
         thought = grammar.parse(message.text)
         if thought is None:
             if self.role.demands_thought:
+                self._parts.thoughts.unreadable()
                 logger.info("%s step %d: no readable thought block", self.role.name, self._steps)
             return None
+        for found, raw in grammar.readings(message.text):
+            self._parts.thoughts.thought(found, raw)
         plan = [PlanItem(state=item.state, text=item.text) for item in thought.plan]
         entry = ThinklinkEntry(
             agent=self.role.name,

@@ -3,6 +3,7 @@
 import asyncio
 from typing import ClassVar
 
+from yagent.compression.policy import ContextFull
 from yagent.errors import YagentError
 from yagent.llm.engine import ContextTooLong, ModelError
 from yagent.protocol.stop import LIMIT, StopReason
@@ -42,7 +43,7 @@ def classify(error: BaseException) -> StopReason:
             return StopReason.PAUSED
         case asyncio.CancelledError():
             return StopReason.CANCELLED
-        case ContextTooLong():
+        case ContextTooLong() | ContextFull():
             return StopReason.CONTEXT_OVERFLOW
         case ModelError():
             return StopReason.LLM_ERROR

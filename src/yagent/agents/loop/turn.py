@@ -43,9 +43,9 @@ class TurnSettings:
 
 
 class Turn:
-    """Makes the model calls of one run."""
+    """Makes the model calls of one run; `dialogue()` is the one to call."""
 
-    def __init__(self, dialogue: Dialogue, identity: ModelIdentity, frame: Frame, settings: TurnSettings) -> None:
+    def __init__(self, dialogue: Callable[[], Dialogue], identity: ModelIdentity, frame: Frame, settings: TurnSettings) -> None:
         self._dialogue = dialogue
         self._identity = identity
         self._frame = frame
@@ -81,7 +81,7 @@ class Turn:
             with self._frame.activity.busy(), ExitStack() as queue:
                 queue.enter_context(self._frame.activity.frozen())
                 place = self._frame.account.admitted(self._frame.activity, is_last=is_last)
-                async with place, aclosing(self._dialogue.stream(options)) as events:
+                async with place, aclosing(self._dialogue().stream(options)) as events:
                     return await self._followed(events, told, queue.close)
         except BaseException as failure:
             told.ended(None, None, str(failure) or type(failure).__name__)

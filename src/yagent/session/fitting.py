@@ -1,0 +1,100 @@
+"""What making conversations fit takes in a session: counters that learn, thresholds, and the way back to what was taken out."""
+
+from collections.abc import Mapping
+from pathlib import Path
+
+from yagent.agents.loop.conversation import Conversation
+from yagent.agents.loop.fitting import Fitting, FittingParts
+from yagent.compression.threshold import CompressionSettings, Window, threshold_of
+from yagent.compression.transcript import whole
+from yagent.llm.token_calibration import CalibrationStore
+from yagent.llm.token_ranks import rank_folders
+from yagent.llm.tokens import TokenCounter
+from yagent.prompts.text import Prompts
+from yagent.protocol.messages import Message, ModelIdentity, ToolResult
+from yagent.records import dataclass
+from yagent.rollout.replay import Segment, replaced
+from yagent.runtime.supervise import in_thread
+from yagent.thoughts.log import ThoughtLog
+from yagent.tools.surface import Surface
+
+RESERVED = 8192  # tokens kept free for a reply, a quarter of a small window
+UNKNOWN_TOOL = 10  # priority of results whose tool is not on the surface (any more)
+THRESHOLD = "YAGENT_COMPRESS_THRESHOLD"
+
+
+@dataclass(frozen=True, slots=True)
+class FittingSettings:
+    """`threshold` is the text of the environment variable that beats everything; `data_directory` may hold vocabularies."""
+
+    compression: CompressionSettings
+    environ: Mapping[str, str]
+    data_directory: Path
+
+
+class Fittings:
+    """Makes the fitting of each conversation of a session, and finds what any of them took out."""
+
+    def __init__(self, prompts: Prompts, settings: FittingSettings, store: CalibrationStore) -> None:
+        self._prompts = prompts
+        self._settings = settings
+        self._store = store
+        self._made: list[Fitting] = []
+        self._earlier: list[tuple[Segment, ...]] = []
+
+    def make(self, conversation: Conversation, thoughts: ThoughtLog, fits: "Fits", *, begun: int, earlier: tuple[Segment, ...]) -> Fitting:
+        """The fitting of a conversation with a model; `begun` and `earlier` belong to one that was taken up from its record."""
+        counter = TokenCounter(fits.model.fingerprint, self._store)
+        window = _window(fits.model)
+        configured = self._settings.compression.context_compression_threshold
+        parts = FittingParts(
+            counter=counter,
+            prompts=self._prompts,
+            settings=self._settings.compression,
+            window=window,
+            threshold=threshold_of(window, configured, self._settings.environ.get(THRESHOLD, "")),
+            head=lambda: counter.of_head(fits.system, fits.surface.declarations()),
+            priority=lambda name: UNKNOWN_TOOL if (spec := fits.surface.find(name)) is None else spec.priority,
+            name=fits.name,
+            load=lambda: counter.load(rank_folders(self._settings.environ, self._settings.data_directory)),
+        )
+        fitting = Fitting(conversation, thoughts, parts, begun=begun)
+        self._made.append(fitting)
+        if earlier:
+            self._earlier.append(earlier)
+        return fitting
+
+    async def full_text(self, identifier: str) -> str | None:
+        """The text that an id in a conversation stands for, None when there is none such."""
+        for fitting in self._made:
+            if (text := fitting.dropped(identifier)) is not None:
+                return text
+        for segments in self._earlier:
+            found = await in_thread(replaced, segments, identifier.partition(".")[0])
+            if found is not None:
+                return _taken_out(identifier, *found)
+        return None
+
+
+@dataclass(frozen=True, slots=True)
+class Fits:
+    """What a conversation has to fit, and how its compressions are called: `name` comes before their number."""
+
+    model: ModelIdentity
+    system: str
+    surface: Surface
+    name: str
+
+
+def _window(model: ModelIdentity) -> Window:
+    total = model.context_window
+    return Window(total, RESERVED if total is None else min(RESERVED, total // 4))
+
+
+def _taken_out(identifier: str, before: tuple[Message, ...], after: tuple[Message, ...]) -> str | None:
+    """One shortened result, or all that a rewriting replaced."""
+    if "." not in identifier:
+        return whole(before)
+    was = {result.call_id: result for message in before for result in message.results}
+    shorter: list[ToolResult] = [result for message in after for result in message.results if was.get(result.call_id) != result]
+    return next((was[result.call_id].text for result in shorter if identifier in result.text and result.call_id in was), None)

@@ -1,0 +1,50 @@
+"""A conversation that outgrows its model's window is compressed on the way, and the run goes on to its end."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.llm.wire import FORMATS
+from tests.support.model_server import Call, ModelServer, Reply, RequestView
+from tests.support.session import Sessions
+from yagent.protocol.events import ContextCompressed, ContextEmergencyCompressed, ContextUltimateCompressed
+from yagent.rollout.reader import read
+from yagent.rollout.records import Compacted
+
+TOLD = (ContextCompressed, ContextEmergencyCompressed, ContextUltimateCompressed)
+THOUGHT = "<thought>\ngoal: read it all\nstep: {0}\nreason: asked\nplan:\n- [>] read on\n- [ ] report\n</thought>"
+
+
+class Reader:
+    """Reads on and on whatever the conversation looks like, then answers; a summary it writes badly."""
+
+    def __init__(self, steps: int) -> None:
+        self.steps = steps
+        self.number = 0
+
+    def __call__(self, view: RequestView) -> Reply:
+        if "You summarise" in view.identity:
+            return Reply("worked on stuff")
+        self.number += 1
+        if self.number > self.steps:
+            return Reply("read to the end")
+        first = self.number * 40 - 39
+        lines = {"path": "long.txt", "start_line": first, "end_line": first + 39}
+        return Reply(text=THOUGHT.format(self.number), calls=(Call("read_file", lines),))
+
+
+@pytest.mark.parametrize("api_format", FORMATS)
+async def test_a_long_run_in_a_small_window_reaches_its_end_with_the_users_words(
+    sessions: Sessions, model_server: ModelServer, api_format: str
+) -> None:
+    (sessions.workspace / "long.txt").write_text("".join(f"line {number} of a long text with words in it\n" for number in range(600)))
+    model_server.tolerate = ("prefix",)
+    model_server.script = Reader(12)
+    environ = sessions.environment(api_format, YAGENT_COMPRESS_THRESHOLD="6000")
+    async with sessions.open(environ=environ) as opened:
+        result = await opened.do("Read long.txt. Never touch generated/.")
+    assert result.answer == "read to the end", result
+    assert any(opened.told(kind) for kind in TOLD)
+    assert "Never touch generated/." in str(model_server.views[-1].body)
+    (path,) = sessions.home.glob(".yagent/data/rollout/**/*.jsonl")
+    assert any(isinstance(entry.record, Compacted) for entry in read(path))
