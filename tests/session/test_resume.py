@@ -169,7 +169,7 @@ async def test_a_finished_session_takes_new_words_but_does_not_go_on_by_itself(s
     async with sessions.open() as opened:
         first = await opened.do("the task")
     async with sessions.open(resume=Resume(first.session)) as opened:
-        with pytest.raises(ResumeRefused, match="plain_text"):
+        with pytest.raises(ResumeRefused, match="finished: it answered"):
             await opened.go_on()
         model_server.play({"are the Director": ["more"]})
         assert (await opened.do("and now?")).answer == "more"

@@ -11,7 +11,7 @@ from yagent.protocol.client import UnderWay
 from yagent.protocol.ids import DIRECTOR, AgentIdentity
 from yagent.protocol.messages import Message, ToolCall
 from yagent.records import dataclass
-from yagent.rollout.index import IN_USE, SessionSummary, list_sessions
+from yagent.rollout.index import IN_USE, SessionSummary, list_sessions, resumable
 from yagent.rollout.reader import Account, session_files
 from yagent.rollout.replay import Replayed
 from yagent.rollout.scan import SessionRecords
@@ -61,7 +61,7 @@ class Past:
             raise ResumeRefused(f'Nothing of session {self.session} is on the record, not even its task. Begin again: yagent -p "…"')
         if ended not in MAY_GO_ON:
             raise ResumeRefused(
-                f"Session {self.session} was not stopped on the way: its last task ended with {ended}. "
+                f"Session {self.session} was not stopped on the way ({resumable(ended)[1]}). "
                 f'Say what to do next: yagent -r {self.session} -p "…"'
             )
 

@@ -45,7 +45,7 @@ class Session:
             case StartTask():
                 return await self._queue.start(partial(self._work, partial(self._tasks.run, op.prompt)))
             case ResumeTask():
-                return await self._queue.start(partial(self._work, self._tasks.go_on))
+                return await self._queue.start(partial(self._work, self._tasks.going_on))
             case QueueTask():
                 return await self._queue.queue(op.prompt, partial(self._work, partial(self._tasks.run, op.prompt)))
             case PauseTask():
@@ -92,10 +92,11 @@ class Session:
 
     def _work(self, run: Callable[[], Coroutine[Any, Any, TaskResult]]) -> Coroutine[Any, Any, TaskResult]:
         """A task that begins now: whatever is asked of it from this moment on reaches it."""
+        task = run()  # refuses what may not go on
         while self._opening:
             self._shop.publisher.publish(self._opening.pop(0))
         self._controls.begin()
-        return self._ended(run())
+        return self._ended(task)
 
     async def _ended(self, task: Coroutine[Any, Any, TaskResult]) -> TaskResult:
         try:

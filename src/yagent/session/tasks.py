@@ -1,9 +1,10 @@
 """Runs one task after the other for the Director: set up, carry out, give account."""
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Coroutine, Sequence
 from contextlib import suppress
 from dataclasses import replace
+from typing import Any
 
 from yagent.agents.delegation.spawn import Commission
 from yagent.agents.director.context import first_message_context, is_first_turn
@@ -108,12 +109,12 @@ class TaskRunner:
         """Whether there is a record that may be gone on with."""
         return self._shop.settings.resume.enable and self._seat is not None and not isinstance(self._seat.recorder, NullRecorder)
 
-    async def go_on(self) -> TaskResult:
-        """Carry the task that was stopped to its end. Raises `ResumeRefused` when there is none that may go on as it stood."""
+    def going_on(self) -> Coroutine[Any, Any, TaskResult]:
+        """What carries the task that was stopped to its end. Raises `ResumeRefused` when there is none that may go on as it stood."""
         if self._past is None:
             raise ResumeRefused("Nothing that was stopped is left to go on with. Give a new task.")
         self._past.check_goes_on()
-        return await self._to_its_end(self._past.prompt, goes_on=self._past.has_begun)
+        return self._to_its_end(self._past.prompt, goes_on=self._past.has_begun)
 
     async def under_way(self) -> tuple[UnderWay, ...]:
         """Which agents would go on with `go_on`, and which would not."""
