@@ -7,6 +7,7 @@ from yagent.compression.frame import Frame
 from yagent.protocol.messages import Message, Part, Reasoning, Text, ToolCall
 
 _LEAST = 8  # tokens a part is cut to at least
+_CHARACTERS = 5  # of a token, generously: what is too long even so is not counted in vain
 _CAPS = (2000, 500, 120, 30)  # tokens a part is cut to when a conversation is summarised, the first with which all of it fits
 
 
@@ -43,7 +44,9 @@ def digest(messages: Sequence[Message], budget: int, frame: Frame) -> str:
     cost = frame.counter.count
     first = _shown(messages[0], frame, max(budget // 4, _LEAST))
     left = budget - cost(first) - 1
-    for cap in _CAPS:
+    lengths = [len(part.arguments if isinstance(part, ToolCall) else part.text) for message in messages[1:] for part in message.parts]
+    likely = [cap for cap in _CAPS if sum(min(length, cap * _CHARACTERS) for length in lengths) <= left * _CHARACTERS]
+    for cap in likely or _CAPS[-1:]:
         shown = [_shown(message, frame, max(min(cap, left // 4), 1)) for message in messages[1:]]
         sizes = [cost(text) + 1 for text in shown]
         if sum(sizes) <= left:
