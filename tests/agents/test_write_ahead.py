@@ -14,7 +14,6 @@ from tests.agents.probes import Calls, asks, batches, in_turn, probe, scripted
 from tests.agents.stage import ProbeRecorder, Rules, Stage, assert_paired
 from tests.support.virtual_time import VirtualClock, VirtualTimeLoop
 from yagent.agents.loop.carry_out import carry_out
-from yagent.agents.loop.loop import NOT_BEGUN
 from yagent.llm.scripted import Script, ScriptedReply, ScriptedRequest
 from yagent.protocol.messages import user_message
 from yagent.protocol.stop import StopReason
@@ -27,6 +26,7 @@ from yagent.runtime.clock import Clock
 from yagent.runtime.gate import AbandonedError
 from yagent.runtime.supervise import Domain
 from yagent.tools.spec import AnySpec, CallContext
+from yagent.tools.teaching import NOT_BEGUN
 from yagent.workspace.permissions import Mode
 
 

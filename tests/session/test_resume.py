@@ -350,3 +350,18 @@ async def test_a_session_is_open_in_one_process_at_a_time(sessions: Sessions, mo
                 pass
     async with sessions.open(resume=Resume()) as again:
         assert (await again.do("and now?")).session == first.session
+
+
+async def test_rights_that_changed_meanwhile_are_told_in_each_request_and_never_recorded(
+    sessions: Sessions, model_server: ModelServer
+) -> None:
+    first = await _stopped(sessions, model_server, [call("delegate_coding", task="work")], "are Coding", _two_steps)
+    count = len(model_server.views)
+    model_server.tolerate = ("prefix",)
+    model_server.play({"are the Director": ["all done"], "are Coding": [hand_over("made it")]})
+    async with sessions.open(resume=Resume(first.session)) as opened:
+        await opened.go_on()
+    for view in model_server.views[count:]:
+        assert "the approvals have changed" in view.entries[-1].results[-1].text
+    recorded = "".join(path.read_text() for path in sessions.home.glob(".yagent/data/rollout/**/*.jsonl"))
+    assert "the approvals have changed" not in recorded

@@ -14,9 +14,9 @@ from tests.support.virtual_time import VirtualClock, VirtualTimeLoop
 from tests.tools.scopes import NOBODY, YES, Desk, call
 from yagent.protocol.messages import ToolCall
 from yagent.tools.batch import Batch
-from yagent.tools.invoke import cancelled_output
 from yagent.tools.spec import CallContext, DelegationRequest, Output
 from yagent.tools.surface import tool_call_is_parallelizable
+from yagent.tools.teaching import cancelled_output
 from yagent.workspace.permissions import Mode
 
 

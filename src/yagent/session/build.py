@@ -205,6 +205,7 @@ class _Parts:
         warnings = [str(notice) for notice in (*notices, unwritable, await grants.load(), *told) if notice]
         permissions = Permissions(judging, grants)
         prompts = Prompts()
+        approvals = approvals_line(permissions.mode, can_ask=request.can_ask)
         fits = FittingSettings(compression_settings(config), request.environ, self.home.data_dir)
         shop = Workshop(
             session=session_id,
@@ -226,9 +227,9 @@ class _Parts:
             settings=settings,
             standing=standing,
             fittings=Fittings(prompts, fits, self.calibration),
+            approvals=approvals,
             taking_up=None if past is None else past.taking_up,
         )
-        approvals = approvals_line(permissions.mode, can_ask=request.can_ask)
         surroundings = Surroundings(request.workspace, git, clock, approvals=approvals, may_read=partial(_may_read, permissions))
         owned = TaskOwned(permissions, surroundings, self.work, task, Controls(shop.publisher, task))
         tasks = TaskRunner(shop, owned, task_settings(config, request.flags), start_warnings=warnings, past=past)

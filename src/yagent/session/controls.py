@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from contextlib import asynccontextmanager, contextmanager
 
 from yagent.agents.loop.frame import EventPublisher
-from yagent.agents.loop.hooks import LoopHooks, Reply
+from yagent.agents.loop.hooks import LoopHooks, Reply, no_hint
 from yagent.protocol.client import RunningAgent
 from yagent.protocol.events import SteeringJoined, SteeringQueued, SteeringReturned, TaskPaused, TaskResumed
 from yagent.protocol.ids import DIRECTOR, AgentIdentity, DelegationId
@@ -49,9 +49,9 @@ class Control:
         self._stopped = self._hard = False
         self._cancel: Callable[[], object] | None = None
 
-    def hooks(self, on_plain_text: Callable[[Reply], str | None]) -> LoopHooks:
-        """What makes a loop heed this control, and its own policy for plain text."""
-        return LoopHooks(steering=self.joining, on_plain_text=on_plain_text, at_gate=self._at_gate)
+    def hooks(self, on_plain_text: Callable[[Reply], str | None], hint: Callable[[], Awaitable[str]] = no_hint) -> LoopHooks:
+        """What makes a loop heed this control, and its own policy for plain text; `hint` is what its requests say beside that."""
+        return LoopHooks(steering=self.joining, on_plain_text=on_plain_text, hint=hint, at_gate=self._at_gate)
 
     def steer(self, words: Words) -> None:
         """Keep words for the next step."""

@@ -7,7 +7,6 @@ from functools import cache
 from pathlib import Path
 from typing import Any, ClassVar, Final
 
-from yagent.agents.loop.loop import NOT_BEGUN
 from yagent.agents.roles.roster import ROSTER
 from yagent.errors import YagentError
 from yagent.llm.engine import Finish
@@ -22,7 +21,7 @@ from yagent.rollout.reader import Account, named, session_files, session_of
 from yagent.rollout.records import Entry, EventMessage, ResponseItem, SessionMeta, TurnContext
 from yagent.rollout.replay import Segment
 from yagent.rollout.scan import ChildRecord, session_records
-from yagent.tools.teaching import cancelled_output
+from yagent.tools.teaching import NOT_BEGUN, cancelled_output
 
 REMINDERS: Final = ("cost_limit", "delegate_again", "delegate_first", "last_step", "no_action", "repo_no_action", "time_is_up")
 FINISHED: Final = ("agent_exit", "plain_text")  # a run that ended so needs nobody to end it

@@ -32,6 +32,7 @@ from yagent.runtime.activity import Activity
 from yagent.session.consult import SUMMARY, Consultation
 from yagent.session.controls import Control
 from yagent.session.fitting import Fits
+from yagent.session.hints import Hints
 from yagent.session.resume import Standing
 from yagent.session.taking_up import TakenUp
 from yagent.session.workshop import TaskParts, Workshop
@@ -79,7 +80,7 @@ class Runs:
         taken = None if resumption is None or shop.taking_up is None else shop.taking_up.of(identity.delegation_id)
         seat = seat_for(shop, commission, parent_delegation=parent.agent.delegation_id, taken=taken)
         control = self._task.controls.delegation(identity, parent.agent.delegation_id)
-        hooks = control.hooks(nudging(role.nudges, shop.prompts.text(f"reminders/{role.nudge}.md")))
+        hooks = control.hooks(nudging(role.nudges, shop.prompts.text(f"reminders/{role.nudge}.md")), Hints(shop, seat, taken).hint)
         frame = self._frame(seat, control, activity)
         loop = self._loop(seat, control, frame, hooks, parent.permissions.narrowed())
         control.steps = lambda: loop.steps
@@ -92,10 +93,13 @@ class Runs:
         opening = (user_message(task_message(commission.task, commission.references, context)),)
         return PreparedRun(loop, frame, opening, changes, under_way=under_way)
 
-    def director(self, seat: Seat, control: Control, policy: Callable[[Reply], str | None]) -> tuple[AgentLoop, Frame]:
+    def director(
+        self, seat: Seat, control: Control, policy: Callable[[Reply], str | None], taken: TakenUp | None
+    ) -> tuple[AgentLoop, Frame]:
         """The Director's run of this task, in his lasting conversation."""
         frame = self._frame(seat, control, self._task.activity)
-        return self._loop(seat, control, frame, control.hooks(policy), self._task.permissions), frame
+        hint = Hints(self._shop, seat, taken).hint
+        return self._loop(seat, control, frame, control.hooks(policy, hint), self._task.permissions), frame
 
     def _frame(self, seat: Seat, control: Control, activity: Activity) -> Frame:
         return Frame(

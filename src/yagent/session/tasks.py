@@ -135,9 +135,10 @@ class TaskRunner:
         self._owned.current.id = f"{self._shop.session}-{self._count}"
         self._loop, self.controls.warn = None, account.warn
         publisher.publish(TaskStarted(task_id=self._owned.current.id, text=prompt))
+        known = None if self._past is None else recorded_state(self._past.director.before)
         place = self._shop.domain.go("place of the workspace", self._owned.surroundings.place())
-        looking = self._shop.domain.go("look at the workspace", self._owned.surroundings.look(place))
-        earlier = recorded_state(self._past.director.before) if goes_on and self._past is not None else None
+        looking = self._shop.domain.go("look at the workspace", self._owned.surroundings.look(place, known))
+        earlier = known if goes_on else None
         before = self._before = await self._state_before(place, looking)
         async with BackgroundJobs(self._shop.shell, changed=self._job_changed) as jobs:
             handle = self._shop.domain.go("director", self._carried_out(None if goes_on else prompt, account, jobs, looking))
@@ -186,7 +187,7 @@ class TaskRunner:
                 self._shop.domain.go("record the state before", self._record_state(seat.recorder, self._before))
             activity = Activity(self._shop.clock, total=self._settings.timeout)
             parts = TaskParts(self.controls, account, owned.permissions, jobs, activity, self._context_now, owned.surroundings.watch)
-            loop, frame = Runs(self._shop, parts).director(seat, control, self._policy())
+            loop, frame = Runs(self._shop, parts).director(seat, control, self._policy(), taken)
             self._loop, control.steps = loop, lambda: loop.steps
             if words is None:
                 return await carry_out(loop, (), frame, None if taken is None else taken.resumption)

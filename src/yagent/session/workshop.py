@@ -51,7 +51,7 @@ class Workshop:
 
     `engine(role, tool)` gives the model of an agent, or of one of its tools; `open_record(agent, earlier)` a new file for its run, or for
     the Director of a resumed session the one it has; `report_crash` writes a report and says in a sentence where it is (it blocks).
-    `taking_up`: what was under way in a session that is resumed.
+    `approvals` says in a sentence what runs unasked. `taking_up`: what was under way in a session that is resumed.
     """
 
     session: SessionId
@@ -73,6 +73,7 @@ class Workshop:
     settings: RunSettings
     standing: Callable[[], Awaitable[Standing]]
     fittings: Fittings
+    approvals: str
     taking_up: TakingUp | None = None
 
 

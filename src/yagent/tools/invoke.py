@@ -23,9 +23,7 @@ from yagent.tools.bounds import bounded, sayable
 from yagent.tools.parameters import ParameterError, Parsed, parse
 from yagent.tools.spec import AnySpec, CallContext, Output, Scope
 from yagent.tools.surface import COLD_ARGUMENT, Surface
-from yagent.tools.teaching import cancelled_output
-
-__all__ = ["Invoker", "cancelled_output"]
+from yagent.tools.teaching import NOT_BEGUN, cancelled_output
 
 logger = logging.getLogger(__name__)
 
@@ -45,6 +43,11 @@ class Invoker:
         self._write_lock = write_lock
         self._clock = clock
         self._denied = denied
+        self._begun: set[str] = set()  # calls whose tool was started
+
+    def cancelled(self, call: ToolCall) -> Output:
+        """The result of a call that was cancelled: what never got to its tool had no effect, and is told so."""
+        return cancelled_output(call) if call.id in self._begun else NOT_BEGUN
 
     async def invoke(self, call: ToolCall, scope: Scope, progress: Callable[[str], None] = lambda text: None) -> Output:
         """The result of one call: never blank, never an exception except CancelledError."""
@@ -109,6 +112,7 @@ class Invoker:
 
     async def _execute(self, spec: AnySpec, parameters: Any, context: CallContext) -> Output:
         """Run the tool within its own limit."""
+        self._begun.add(context.call_id)
         try:
             async with self._clock.timeout(spec.timeout) as timer:
                 return await spec.execute(parameters, context)

@@ -2,15 +2,18 @@
 
 import json
 from collections.abc import Sequence
+from typing import Final
 
 from yagent.protocol.messages import ToolCall
 from yagent.tools.parameters import form_of
 from yagent.tools.spec import Output
 from yagent.tools.surface import COLD_ARGUMENT, Surface
 
+NOT_BEGUN: Final = Output("Not run: the run was ended before this call began. Nothing happened.", is_error=True, summary="not run")
+
 
 def cancelled_output(call: ToolCall) -> Output:
-    """The result of a call that was cancelled before it ended, or never began."""
+    """The result of a call that was cancelled before it ended."""
     text = f"{call.name or 'The call'} was cancelled before it finished. It may have had part of its effect: look before you repeat it."
     return Output(text, is_error=True, summary="cancelled")
 

@@ -9,9 +9,10 @@ from yagent.agents.loop.resumption import unknown_outcome
 from yagent.protocol.events import ToolCallResult, ToolCallStart
 from yagent.protocol.messages import ToolCall
 from yagent.tools.batch import Batch
-from yagent.tools.invoke import Invoker, cancelled_output
+from yagent.tools.invoke import Invoker
 from yagent.tools.spec import Output, Scope
 from yagent.tools.surface import Surface, tool_call_is_parallelizable
+from yagent.tools.teaching import NOT_BEGUN
 
 Settled: TypeAlias = Callable[[ToolCall, Output], None]
 
@@ -49,7 +50,7 @@ class Act:
             calls,
             parallelizable=lambda call: tool_call_is_parallelizable(self._surface, call.name),
             execute=partial(self._go_on, execute) if resumed else execute,
-            cancelled_result=cancelled_output,
+            cancelled_result=self._invoker.cancelled,
             limit=self._parallel,
             apart=None if self._delegations is None else (self._delegates, self._delegations),
         )
@@ -65,10 +66,10 @@ class Act:
 
     async def _execute(self, call: ToolCall, *, alone: bool, settled: Settled | None) -> Output:
         if self._frame.gate.abandoned:  # while a delegation of the same batch stood still
-            return cancelled_output(call)
+            return NOT_BEGUN
         self._frame.publisher.publish(ToolCallStart(call_id=call.id, name=call.name, arguments=clip(call.arguments)))
         started = self._frame.clock.now()
-        output = cancelled_output(call)
+        output: Output | None = None
         try:
             with self._frame.activity.busy():
                 output = EXIT_NOT_ALONE if call.name == EXIT and not alone else await self._invoker.invoke(call, self._scope)
@@ -76,6 +77,7 @@ class Act:
                 settled(call, output)
             return output
         finally:
+            output = output or self._invoker.cancelled(call)
             duration = round((self._frame.clock.now() - started) * 1000)
             self._frame.publisher.publish(
                 ToolCallResult(

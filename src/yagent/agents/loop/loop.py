@@ -33,13 +33,13 @@ from yagent.runtime.activity import TotalTimeoutError
 from yagent.thoughts import grammar
 from yagent.thoughts.log import ThoughtLog
 from yagent.tools.spec import Exit, Output
+from yagent.tools.teaching import NOT_BEGUN
 
 logger = logging.getLogger(__name__)
 
 FORCED = 2  # how often a request that a provider finds too long is compressed
 SHOWN = 200  # characters of a result in a message
 
-NOT_BEGUN = Output("Not run: the run was ended before this call began. Nothing happened.", is_error=True)
 LAST_STEP_OVER = Output("Not run: this was your last step. Answer in words now, or call agent_exit alone.", is_error=True)
 
 
@@ -197,6 +197,7 @@ class AgentLoop:
     async def _fitted(self, options: CallOptions, *, is_last: bool) -> Completed:
         """The reply to a conversation that fits. A provider that finds it too long all the same is believed, twice at most."""
         fitting, frame = self._parts.fitting, self._frame
+        options = replace(options, hint=await self._hooks.hint())
         if fitting is not None:
             await fitting.fit(frame, self._steps, tuple(self._changed), self._parts.summarise)
         for _ in range(FORCED):

@@ -1,0 +1,38 @@
+"""What a request says beside the conversation, and only that request: it is neither remembered nor recorded."""
+
+from typing import Protocol
+
+from yagent.agents.loop.conversation import Conversation
+from yagent.agents.loop.role import Role
+from yagent.session.taking_up import TakenUp
+from yagent.session.workshop import Workshop
+
+
+class Seated(Protocol):
+    """Whose requests they are."""
+
+    @property
+    def role(self) -> Role: ...
+
+    @property
+    def conversation(self) -> Conversation: ...
+
+
+class Hints:
+    """The hints of one run. `taken`: it goes on with a conversation that may speak of other rights than it has now."""
+
+    def __init__(self, shop: Workshop, seat: Seated, taken: TakenUp | None) -> None:
+        self._shop = shop
+        self._seat = seat
+        speaks_of_rights = seat.role.wants_context and taken is not None and taken.goes_on
+        self._changed = self._approvals() if speaks_of_rights else ""
+
+    async def hint(self) -> str:
+        """What the next request says at its end."""
+        return self._changed
+
+    def _approvals(self) -> str:
+        """What runs unasked now, where the conversation says otherwise: it began in another process, with other options."""
+        approvals = self._shop.approvals
+        told = any(approvals in message.text for message in self._seat.conversation.messages if message.role == "user")
+        return "" if told else f"[yagent] Since this work was stopped, the approvals have changed. {approvals}"
