@@ -26,7 +26,7 @@ from yagent.workspace.shell_syntax.words import HOLE, Word
 MAX_REACHED = 16
 """How many directories are looked at for a command whose own is not known."""
 
-_SEPARATORS = re.compile(r"[=:,]")
+_SEPARATORS = re.compile(r"[=:,@]")
 _ATTACHED = re.compile(r"-[A-Za-z0-9](?=[./~\0])")
 _ABSOLUTE = re.compile(r"/+[^/]")
 _WILDCARD = re.compile(r"[*?\[]")

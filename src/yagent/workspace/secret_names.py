@@ -11,6 +11,7 @@ from yagent.workspace.globbing import expand
 from yagent.workspace.guard import GuardError, Location
 from yagent.workspace.operand_judge import OperandJudge, candidates, starts_of
 from yagent.workspace.path_judge import FREE_DEVICES
+from yagent.workspace.programs.known_actors import INTERPRETERS
 from yagent.workspace.rule_book import Finding, denies
 from yagent.workspace.shell_syntax.commands import Analysis, Command, Directories, Naming, every_command
 from yagent.workspace.shell_syntax.words import Word
@@ -26,6 +27,8 @@ _PACKING = frozenset({"tar", "bsdtar", "zip", "7z", "7za", "rsync", "scp", "cp"}
 """Commands that take everything below a directory along."""
 
 _UNPACKS = re.compile(r"-?[A-Za-z]*[xt][A-Za-z]*|--extract|--get|--list")
+_COPIES_BELOW = re.compile(r"-[A-Za-z]*[rRa]|--rec|--ar")
+_NAMES_TARGET = re.compile(r"-[A-Za-z]*t|--t")
 _MAX_TEXT = 64 * 1024
 _PIECES = re.compile(r"[\s'\"`=:,;|&(){}<>]+")
 
@@ -55,8 +58,9 @@ def _packed(command: Command, operands: OperandJudge) -> Finding | None:
     words = command.words[1:]
     if name not in _PACKING or (name in ("tar", "bsdtar") and words and _UNPACKS.fullmatch(words[0].text)):
         return None
-    sources = words[:-1] if name in ("rsync", "scp", "cp") else words
-    if name == "cp" and not any(re.match(r"-[A-Za-z]*[rRa]|--recursive|--archive", word.text) for word in words):
+    names_target = any(_NAMES_TARGET.match(word.text) for word in words)
+    sources = words[:-1] if name in ("rsync", "scp", "cp") and not (name == "cp" and names_target) else words
+    if name == "cp" and not any(_COPIES_BELOW.match(word.text) for word in words):
         return None
     for word in sources:
         text = word.value or word.guess
@@ -71,7 +75,8 @@ def _packed(command: Command, operands: OperandJudge) -> Finding | None:
 
 def _told(analysis: Analysis) -> Iterator[Naming]:
     for command in every_command(analysis.commands):
-        if (command.name or "").rsplit("/", 1)[-1] in _TELLING:
+        name = (command.name or "").rsplit("/", 1)[-1]
+        if name in _TELLING or name in INTERPRETERS:
             yield from (Naming(word, command.directories) for word in command.words[1:])
 
 

@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from yagent.workspace.shell_syntax.commands import Analysis, Budget, Command, Place
 from yagent.workspace.shell_syntax.heredoc import MARK
 from yagent.workspace.shell_syntax.lexer import NotUnderstoodError
-from yagent.workspace.shell_syntax.namings import Names, namings_of
+from yagent.workspace.shell_syntax.namings import CERTAIN, Names, namings_of
 from yagent.workspace.shell_syntax.parse import run_script
 from yagent.workspace.shell_syntax.simple import Line, sets_variables
 from yagent.workspace.shell_syntax.words import Script
@@ -21,7 +21,6 @@ from yagent.workspace.shell_syntax.wrappers import unwrap
 __all__ = ["Analysis", "Command", "analyse"]
 
 MAX_CHARACTERS = 2 * 1024 * 1024
-CERTAIN = frozenset({"HOME", "PWD", "TMPDIR"})
 
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 _BREAKS = re.compile(r"[;&|\n(){}`]+")

@@ -12,6 +12,9 @@ from yagent.workspace.shell_syntax.commands import Naming, Place
 from yagent.workspace.shell_syntax.lexer import NotUnderstoodError
 from yagent.workspace.shell_syntax.words import HOLE, Word, outlines
 
+CERTAIN = frozenset({"HOME", "PWD", "TMPDIR"})
+"""The variables that a shell certainly gets from outside."""
+
 MAX_VALUES = 32
 """How many values of one variable are looked at; of one that has more, any value is possible."""
 
@@ -72,8 +75,8 @@ class Names:
     def readings(self, source: str, variables: Mapping[str, str], *, is_value: bool, bound: Collection[str] | None = None) -> list[str]:
         """Return what a word may become. Raises NotUnderstoodError when that is too much."""
         used = {*_VARIABLE.findall(source), *(("HOME",) if "~" in source else ())}
-        names = sorted(name for name in used if name in self.values or self.unsure)
         bound = self.values if bound is None else bound
+        names = sorted(name for name in used if name in self.values or self.unsure or _may_be_kept(name, variables, bound))
         found: dict[str, None] = {}
         for index, chosen in enumerate(itertools.product(*(self._options(name, variables, bound) for name in names))):
             self.left -= index > 0
@@ -94,8 +97,10 @@ class Names:
                 yield from (text.replace(HOLE, value) for value in (*self.values.get("", ()), *chosen))
 
     def _options(self, name: str, variables: Mapping[str, str], bound: Collection[str]) -> list[str]:
-        """The values a variable may have: those of the line, the one from outside, any."""
+        """The values a variable may have: those of the line, the one from outside (or none, when it is kept from commands), any."""
         options = [*self.values.get(name, ()), *((variables[name],) if name in variables else ())]
+        if _may_be_kept(name, variables, bound):
+            options.append("")
         known = bool(options) and not self.unsure and (name in bound or name in variables)
         return list(dict.fromkeys(options if known else [*options, HOLE]))
 
@@ -114,6 +119,11 @@ class _Use:
     is_value: bool
     bound: frozenset[str]
     """The variables that the line gave a value before; any other may have any."""
+
+
+def _may_be_kept(name: str, variables: Mapping[str, str], bound: Collection[str]) -> bool:
+    """Whether a variable from outside may be one that commands do not get."""
+    return name in variables and name not in bound and name not in CERTAIN
 
 
 def namings_of(names: Names) -> tuple[tuple[Naming, ...], dict[str, tuple[str, ...]]]:

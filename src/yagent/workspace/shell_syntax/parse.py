@@ -285,7 +285,7 @@ class _Parser(SimpleParser):
         self._skip_newlines()
         if self._peek() not in ("{", "("):
             raise NotUnderstoodError("a function has no body")
-        self._command(replace(place, directories=None))
+        self._command(self._line.later(place))
         return Outcome(place.directories, place.directories)
 
     def _function_or_simple(self, place: Place) -> Outcome:

@@ -34,6 +34,7 @@ _SUBSCRIPT = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\[")
 _REDIRECTIONS = frozenset({"<", ">", ">>", "<&", ">&", "&>", "&>>", "<>", ">|", "<<<"})
 _DECLARING = frozenset({"export", "readonly", "declare", "typeset", "local"})
 _CHANGES_DIRECTORY = frozenset({"cd", "pushd", "popd"})
+_GOES = re.compile(r"cd|pushd|popd|eval|alias|\\")
 _SETS_VARIABLES = re.compile(r"\b(read|unset|mapfile|readarray|getopts|let|eval|source|printf\s+-v|declare|typeset|local)\b|\(\(")
 
 
@@ -83,6 +84,10 @@ class Line:
     def keeps(self, name: str) -> bool:
         """Say whether a variable certainly keeps its value throughout the line."""
         return not sets_variables(self.text) and re.search(rf"(?<![\w$]){name}\+?=", self.text) is None
+
+    def later(self, place: Place) -> Place:
+        """Return where a command stands that runs at some other time: where the line is now, unless it goes anywhere."""
+        return replace(place, directories=None if _GOES.search(self.text) else place.directories, variables=self.environment)
 
     def captured(self, script: Script, place: Place) -> tuple[Command, ...]:
         """Parse a script and return its commands instead of adding them."""
@@ -210,8 +215,10 @@ class SimpleParser:
     def _inside(self, found: Found, place: Place) -> None:
         for text in found.hazards:
             self._line.hazard("expansion", f"holds an expansion that cannot be judged: {text}")
-        for text in found.defaults:
+        for name, text in found.defaults:
             self._line.names.assign("", text, self._known(place), place, adds=False)
+            if name:
+                self._line.names.assign(name, text, self._known(place), place, adds=False)
         for script in found.scripts:
             self._line.run(self._line, script, place)
 

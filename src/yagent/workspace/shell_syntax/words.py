@@ -19,6 +19,7 @@ _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _SPECIAL = re.compile(r"[0-9?$#@*!-]")
 _SIMPLE_BRACES = re.compile(r"#?(?:[A-Za-z_][A-Za-z0-9_]*|[0-9]+|[?#@*])")
 _SAFE_OPERATION = re.compile(r":?[-+?]|##?|%%?|//?|\^\^?|,,?")
+_ASSIGNING_OPERATION = re.compile(r":?=")
 _PLAIN_ARITHMETIC = re.compile(r"[0-9\s+\-*/%()<>&|^~?:,!=]*")
 _SEQUENCE = re.compile(r"(-?\d{1,6})\.\.(-?\d{1,6})|([A-Za-z])\.\.([A-Za-z])")
 _ASSIGNMENT = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\+?=")
@@ -58,11 +59,11 @@ class Script:
 @dataclass(slots=True)
 class Found:
     """What was met while decoding words: scripts that run, hazards (expansions that can run or change things by themselves), and what
-    `${name:-…}` and the like may become instead."""
+    `${name:-…}` and the like may become instead (with the name of a variable that gets it)."""
 
     scripts: list[Script] = field(default_factory=list)
     hazards: list[str] = field(default_factory=list)
-    defaults: list[str] = field(default_factory=list)
+    defaults: list[tuple[str, str]] = field(default_factory=list)
 
 
 @dataclass(frozen=True, slots=True)
@@ -224,12 +225,13 @@ class _Decoder(Lexer):
         if name.end() == end:
             atoms.append(_Atom("", quoted and name[0] != "@", name[0] if _NAME.fullmatch(name[0]) else ""))
             return
-        operation = _SAFE_OPERATION.match(self.text, name.end(), end)
-        if operation is None or re.search(r"[<>]\(", self.text[start:end]):
+        operation = _SAFE_OPERATION.match(self.text, name.end(), end) or _ASSIGNING_OPERATION.match(self.text, name.end(), end)
+        if operation is None or operation[0].endswith("=") or re.search(r"[<>]\(", self.text[start:end]):
             self._found.hazards.append("an expansion in ${…} can run commands or change variables")
         if operation is not None:
             instead = self.text[operation.end() : end]
-            self._found.defaults += [instead, *instead.split("/", 1)[1:]]
+            assigned = name[0] if operation[0].endswith("=") else ""
+            self._found.defaults += [(assigned, instead), *(("", part) for part in instead.split("/", 1)[1:])]
         self.double(operation.end() if operation else name.end(), end, here_document=not lifted)
         atoms.append(_Atom("", quoted))
 

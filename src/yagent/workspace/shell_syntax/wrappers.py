@@ -19,7 +19,9 @@ from yagent.workspace.shell_syntax.words import Script, Word
 SHELLS = frozenset({"bash", "sh", "dash", "ash"})
 """Shells whose `-c` text is read here. Others (zsh, fish, ksh) are not read and count as interpreters."""
 
-_SHELL_FLAGS = re.compile(r"-[eulxc]+|--norc|--noprofile|--posix|--login")
+_SHELL_FLAGS = re.compile(r"[-+][eulxc]+|--norc|--noprofile|--posix|--login")
+_FED_FILE = re.compile(r"/dev/(stdin|fd/.*)|/proc/self/fd/.*")
+_TAKES_APART = re.compile(r"-[A-Za-z]*S|--s")
 _SHELL_READS_ELSE = re.compile(r"\$'")
 _FIND_RUNS = frozenset({"-exec", "-execdir", "-ok", "-okdir"})
 
@@ -79,6 +81,10 @@ def unwrap(line: Line, command: Command, place: Place) -> Command:
         return _find(line, command, place)
     if name == "eval":
         return _eval(line, command, place)
+    if name == "trap":
+        return _trap(line, command, place)
+    if name == "env" and any(_TAKES_APART.match(word.text) for word in command.words[1:]):
+        line.hazard("hidden", "gives env text that it takes apart itself (-S)")
     form = FORMS.get(name)
     return command if form is None else _prefixed(line, command, place, form)
 
@@ -154,20 +160,22 @@ def _with_placeholder(own: Sequence[Word], inner: Command) -> Command:
 def _shell(line: Line, command: Command, place: Place) -> Command:
     words = command.words[1:]
     runs_text = False
-    while words and words[0].value is not None and words[0].value.startswith("-") and words[0].value != "-":
+    while words and words[0].value is not None and words[0].value.startswith(("-", "+")) and words[0].value != "-":
         option = words[0].value
         if option in ("-o", "+o") and len(words) > 1 and words[1].value in ("pipefail", "errexit", "nounset"):
             words = words[2:]
             continue
         if not _SHELL_FLAGS.fullmatch(option) and option != "-s":
+            line.hazard("not_followed", f"starts {command.name} with an option that is not followed ({option})")
             return command
         runs_text = runs_text or (not option.startswith("--") and "c" in option)
         words = words[1:]
     if runs_text:
+        line.names.add(words[1:], replace(place, directories=command.directories))
         return _shell_text(line, command, place, words[0] if words else None)
-    if words and words[0].value != "-":
+    if words and words[0].value != "-" and not _FED_FILE.fullmatch(words[0].text):
         return command
-    if command.stdin is None:
+    if command.stdin is None or (words and words[0].value != "-"):
         line.hazard("reads_commands", f"starts {command.name}, which runs whatever it reads")
         return command
     return _shell_text(line, command, place, command.stdin)
@@ -192,6 +200,14 @@ def _eval(line: Line, command: Command, place: Place) -> Command:
     if len(known) != len(values):
         return command
     return replace(command, inner=line.captured(Script(" ".join(known), lifted=False), replace(place, variables={})))
+
+
+def _trap(line: Line, command: Command, place: Place) -> Command:
+    """What a trap runs, whenever that is."""
+    text = next((word.value for word in command.words[1:] if word.value not in ("-", "--", "-l", "-p")), None)
+    if not text or len(command.words) < 3:
+        return command
+    return replace(command, inner=line.captured(Script(text, lifted=False), line.later(place)))
 
 
 def _find(line: Line, command: Command, place: Place) -> Command:
