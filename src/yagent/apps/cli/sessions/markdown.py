@@ -7,7 +7,7 @@ from pathlib import Path
 
 from yagent.apps.cli.progress import one_line
 from yagent.apps.cli.sessions.finding import Files, label
-from yagent.apps.cli.sessions.words import ended, readable, shortened, tokens
+from yagent.apps.cli.sessions.words import BOOKKEEPING, ended, readable, shortened, tokens
 from yagent.protocol.messages import Message, Part, Reasoning, Text, ToolCall, ToolResult
 from yagent.protocol.visible import visible
 from yagent.rollout.reader import Account, merged
@@ -106,7 +106,7 @@ class _Chapter:
                 yield f"*Shortened: {shortened(entry.record)}.*\n\n"
             case EventMessage() if entry.record.is_terminal:
                 yield from self._end(entry.record)
-            case EventMessage() if entry.record.name != "agent_activity":  # the calls themselves say as much
+            case EventMessage() if entry.record.name not in BOOKKEEPING:
                 yield f"*{code(entry.record.name)}: {code(json.dumps(dict(entry.record.data), ensure_ascii=False))}*\n\n"
             case EventMessage() | AgentCheckpoint():
                 return

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from yagent.apps.cli.sessions.finding import Files, find, label, moment, of_role, print_lines, records
-from yagent.apps.cli.sessions.words import ended, readable, shortened, stood, tokens
+from yagent.apps.cli.sessions.words import BOOKKEEPING, ended, readable, shortened, stood, tokens
 from yagent.protocol.messages import Message, Part, Reasoning, Text, ToolCall, ToolResult
 from yagent.protocol.visible import visible
 from yagent.records import dataclass
@@ -131,7 +131,7 @@ class _Story:
     def _event(self, event: EventMessage) -> Iterator[tuple[str, str]]:
         if event.is_terminal:
             yield f"ended: {ended(event)}", str(event.data.get("error", ""))
-        elif event.name != "agent_activity":  # the calls themselves say as much
+        elif event.name not in BOOKKEEPING:
             yield f"{event.name}:", self._clip(json.dumps(event.data, ensure_ascii=False))
 
 

@@ -5,6 +5,9 @@ import json
 from yagent.protocol.messages import ToolCall, Usage
 from yagent.rollout.records import AgentCheckpoint, Compacted, EventMessage
 
+# what the program notes for itself; messages and results say as much to people
+BOOKKEEPING = frozenset({"agent_activity", "user_input", "workspace_before", "delegation_begun", "effects"})
+
 
 def readable(call: ToolCall) -> str:
     """Arguments one to a line, texts as they are; what is not one JSON object exactly as it was sent."""
