@@ -80,3 +80,30 @@ def test_a_killed_demo_goes_on_to_the_end_without_a_key(isolated_home: Path, tmp
     assert "removed again" in resumed.stderr
     again = play(isolated_home, tmp_path, "--resume")
     assert (again.returncode, "Begin one: yagent demo" in again.stderr) == (2, True)
+
+
+@pytest.mark.parametrize("call", ["call_7_0", "call_8_0", "call_9_0", "call_10_0"])
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGINT])
+def test_what_was_cut_short_inside_a_call_is_made_up_for(isolated_home: Path, tmp_path: Path, call: str, number: int) -> None:
+    """The model's words are recorded, and yet no edit is missing in the end and no test run is taken for granted."""
+    environ = {
+        **os.environ,
+        "HOME": str(isolated_home),
+        "YAGENT_HOME": str(isolated_home / ".yagent"),
+        "CI": "true",
+        "TMPDIR": str(tmp_path),
+    }
+    command = [sys.executable, "-m", "yagent", "demo", "--fast", "--keep"]
+    kept = isolated_home / ".yagent" / "data" / "rollout" / "demonstrations"
+    with subprocess.Popen(command, env=environ, cwd=tmp_path, stderr=subprocess.PIPE, text=True, stdout=subprocess.DEVNULL) as playing:
+        while playing.poll() is None and not any(f'"id":"{call}"' in path.read_text() for path in kept.glob("*_coding.jsonl")):
+            pass  # its record is the only clock there is
+        playing.send_signal(number)
+        before = playing.communicate()[1]
+    resumed = subprocess.run([*command, "--resume"], env=environ, cwd=tmp_path, capture_output=True, text=True, timeout=60, check=False)
+    assert (resumed.returncode, "left its recording" in resumed.stderr) == (0, False), resumed.stderr
+    assert "run_bash python3 -m unittest (exit 0)" in before + resumed.stderr, "the tests ran to their end after the fix"
+    (cart,) = tmp_path.glob("yagent-demo-*/cart")
+    assert (cart / "tests" / "test_totals.py").read_text().count("def test_half_a_cent_rounds_up") == 1
+    assert (cart / "cart" / "totals.py").read_text().count("ROUND_HALF_UP") == 2
+    assert subprocess.run([sys.executable, "-m", "unittest"], cwd=cart, capture_output=True, check=False).returncode == 0

@@ -147,6 +147,54 @@ async def test_a_restored_conversation_goes_on_behind_what_was_said(clock: Virtu
     assert await step(dialogue) == "two"
 
 
+def is_open(result: ToolResult) -> bool:
+    """As results of calls read that were cut short."""
+    return result.text in ("unknown", "cancelled")
+
+
+async def test_a_conversation_that_was_cut_short_inside_calls_makes_these_again_before_it_goes_on(clock: VirtualClock) -> None:
+    first = turn("one", result("c1", "ok"), result("c2", "ok"), result("c3", "ok"))
+    settings = ReplaySettings(strict=True, is_open=is_open)
+    engine, found = recorded(conversation("", DIRECTOR, "t", first, turn("two")), clock=clock, settings=settings)
+    dialogue = engine.open(head(DIRECTOR, "c"))
+    restored = [user_message("t"), first.message, result_message(result("c1", "ok"), result("c2", "unknown"), result("c3", "cancelled"))]
+    for message in restored:
+        dialogue.append(message)
+    said = (await events_of(dialogue))[-1]
+    assert isinstance(said, Completed)
+    assert (said.message.text, [call.id for call in said.message.calls]) == ("one", ["c2-again", "c3-again"])
+    dialogue.append(said.message)
+    dialogue.append(result_message(result("c2-again", "it is there already", is_error=True), result("c3-again", "ok")))
+    assert await step(dialogue) == "two"
+    assert found == [], "what was made again is compared with nothing"
+
+
+async def test_calls_that_are_cut_short_again_and_again_are_made_until_they_end(clock: VirtualClock) -> None:
+    first = turn("one", result("c1", "ok"), result("c2", "ok"))
+    messages = [user_message("t"), first.message, result_message(result("c1", "unknown"), result("c2", "unknown"))]
+    for ids in (["c1-again", "c2-again"], ["c2-again-again"]):
+        engine, _ = recorded(conversation("", DIRECTOR, "t", first, turn("two")), clock=clock, settings=ReplaySettings(is_open=is_open))
+        dialogue = engine.open(head(DIRECTOR, "c"))
+        for message in messages:
+            dialogue.append(message)
+        said = (await events_of(dialogue))[-1]
+        assert isinstance(said, Completed)
+        assert [call.id for call in said.message.calls] == ids
+        messages += [said.message, result_message(*(result(name, "ok" if name == "c1-again" else "cancelled") for name in ids))]
+    dialogue.append(said.message)
+    dialogue.append(result_message(result("c2-again-again", "ok")))
+    assert await step(dialogue) == "two"
+
+
+async def test_what_is_cut_short_while_a_conversation_goes_on_is_not_made_again(clock: VirtualClock) -> None:
+    settings = ReplaySettings(is_open=is_open)
+    engine, _ = recorded(conversation("", DIRECTOR, "t", turn("one", result("c1", "ok")), turn("two")), clock=clock, settings=settings)
+    dialogue = engine.open(head(DIRECTOR, "c"))
+    dialogue.append(user_message("t"))
+    await step(dialogue, result("c1", "cancelled"))
+    assert await step(dialogue) == "two"
+
+
 async def test_results_are_compared_and_differences_reported(clock: VirtualClock) -> None:
     first = turn("go", result("c1", "took 1.25 s in /tmp/abc/x"), result("c2", "1 passed"), step=1)
     engine, found = recorded(conversation("", DIRECTOR, "t", first, turn("end"), name="Director"), clock=clock)

@@ -2,7 +2,8 @@
 
 A recording is a list of conversations, each of one agent. A dialogue is given the first conversation that is not taken yet, was held by
 the same agent (first line of the system prompt) and whose task occurs in its first user message; around the task that message may say
-other things now (date, place). From there the order within the conversation decides.
+other things now (date, place). From there the order within the conversation decides; a conversation that was cut short inside calls first
+says these again.
 
 Nothing is pretended: what differs is reported as a `Divergence`, and a request beyond the recording is an error. Two things end a record
 early without one: it was cut there on purpose, or the recorded run was stopped; then the replay ends the run in words of its own. With a
@@ -18,6 +19,7 @@ from hashlib import sha256
 from yagent.llm.divergence import Divergence, Places, compare_results, different, excerpt, normalise
 from yagent.llm.engine import CallOptions, Completed, Dialogue, Engine, Finish, Head, ModelGaveUp, StreamEvent
 from yagent.llm.playback import Playback
+from yagent.llm.saying_again import IsOpen, said_again, turns_said
 from yagent.llm.scripted import UnknownAgent, agent_of, task_of
 from yagent.protocol.messages import Message, ModelIdentity, Text, ToolCall, ToolResult, Usage
 from yagent.records import dataclass
@@ -71,12 +73,19 @@ class RecordedConversation:
         return len(self.turns) if self.live_from is None else self.live_from
 
 
+def _never(result: ToolResult) -> bool:
+    """Every result is taken for what it says."""
+    return False
+
+
 @dataclass(frozen=True, slots=True)
 class ReplaySettings:
-    """`strict` stops at the first divergence. `places` are texts to be taken for one another: (as recorded or as now, common name)."""
+    """`strict` stops at the first divergence. `places` are texts to be taken for one another: (as recorded or as now, common name).
+    `is_open` tells the results of calls that were cut short: where a conversation is taken up, these are made again."""
 
     strict: bool = False
     places: Places = ()
+    is_open: IsOpen = _never
 
 
 async def _nobody(conversation: RecordedConversation, turn: RecordedTurn) -> None:
@@ -129,7 +138,7 @@ class RecordedSession:
         stopped, unless that one is used up and this one is new.
         """
         place = self._taken.get(head.conversation_id)
-        said = sum(message.role == "assistant" for message in messages)
+        said = turns_said(messages, self.settings.is_open)
         if place is not None and (said or place.position < place.conversation.played):
             return place
         fitting = self._fitting(head, " ".join(task_of(tuple(messages)).split()))
@@ -252,10 +261,14 @@ class RecordedDialogue:
             UnknownAgent: no recorded conversation fits.
             ReplayDiverged: the conversation's record is used up.
         """
+        is_taken_up = self._place is None
         place = self._place = self._place or self._session.place(self._head, self._messages)
         if place is None:
             self._check_goes_on()
             return None
+        again = said_again(self._messages, self._session.settings.is_open) if is_taken_up else None
+        if again is not None:
+            return Completed(again, "tool_calls", FREE, self._engine.identity.model)
         turn = self._last = place.next(self._session.run)
         identity = self._engine.identity
         if turn is not None:

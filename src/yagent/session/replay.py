@@ -210,8 +210,8 @@ class _Reply:
     told: list[str] = field(default_factory=list)
 
     def turn(self, closing: str, *, is_last: bool) -> RecordedTurn:
-        known = ((call, self.results[call.id]) for call in self.message.calls if call.id in self.results)
-        results = tuple(result for call, result in known if not _is_open(call, result))
+        known = (self.results[call.id] for call in self.message.calls if call.id in self.results)
+        results = tuple(result for result in known if not is_open(result))
         finish: Finish = "tool_calls" if self.message.calls else "stop"
         told = None if is_last else tuple(self.told)
         return RecordedTurn(self.message, finish, self.usage, results, told, self.run, self.step, closing)
@@ -293,8 +293,9 @@ class _Reading:
             self._reasons.append("")
 
 
-def _is_open(call: ToolCall, result: ToolResult) -> bool:
+def is_open(result: ToolResult) -> bool:
     """Whether nobody knows how the call ended, because its run was stopped."""
+    call = ToolCall(result.call_id, result.name, "")
     openings = (NOT_BEGUN.text, UNKNOWN_OUTCOME, cancelled_output(call).text)
     return result.is_error and result.text.startswith(openings)
 

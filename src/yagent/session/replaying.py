@@ -20,7 +20,7 @@ from yagent.records import dataclass
 from yagent.runtime.clock import Clock
 from yagent.session.engines import EngineSource
 from yagent.session.refused import TaskRefused
-from yagent.session.replay import RecordedTask, Recording, is_reminder
+from yagent.session.replay import RecordedTask, Recording, is_open, is_reminder
 
 IDENTITY: Final = ModelIdentity("recording", "recorded", "openai")
 OWN_ENDS: Final = (StopReason.AGENT_EXIT, StopReason.PLAIN_TEXT, StopReason.MAX_STEPS, StopReason.LOOP_DETECTED)
@@ -43,7 +43,7 @@ class Replay:
         options = options or ReplayOptions()
         self.recording = recording
         self.divergences: list[Divergence] = []
-        settings = ReplaySettings(options.strict, options.places)
+        settings = ReplaySettings(options.strict, options.places, is_open)
         self.session = RecordedSession(recording.conversations, self.divergences.append, settings)
         self._playback = Playback(clock, options.pace)
         self._live = live
