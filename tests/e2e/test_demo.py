@@ -1,6 +1,7 @@
 """`yagent demo`: a whole task without a key and without a network, played by the real program."""
 
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -11,8 +12,14 @@ import pytest
 pytestmark = pytest.mark.slow
 
 
+def environment(home: Path) -> dict[str, str]:
+    """What a demonstration sees; its copy of the repository goes where the home is, so that nothing is left behind."""
+    (home / "copies").mkdir(exist_ok=True)
+    return {**os.environ, "HOME": str(home), "YAGENT_HOME": str(home / ".yagent"), "CI": "true", "TMPDIR": str(home / "copies")}
+
+
 def play(home: Path, directory: Path, *options: str) -> subprocess.CompletedProcess[str]:
-    environ = {**os.environ, "HOME": str(home), "YAGENT_HOME": str(home / ".yagent"), "CI": "true"}
+    environ = environment(home)
     command = [sys.executable, "-m", "yagent", "demo", *options]
     return subprocess.run(
         command, env=environ, cwd=directory, capture_output=True, text=True, timeout=60, check=False, stdin=subprocess.DEVNULL
@@ -47,7 +54,7 @@ def test_the_demo_needs_no_configuration_and_minds_a_broken_one_not(isolated_hom
 
 
 def test_an_interrupted_demo_says_nothing_of_its_recording(isolated_home: Path, tmp_path: Path) -> None:
-    environ = {**os.environ, "HOME": str(isolated_home), "YAGENT_HOME": str(isolated_home / ".yagent"), "CI": "true"}
+    environ = environment(isolated_home)
     command = [sys.executable, "-m", "yagent", "demo"]
     with subprocess.Popen(command, env=environ, cwd=tmp_path, stderr=subprocess.PIPE, stdout=subprocess.DEVNULL, text=True) as playing:
         assert playing.stderr is not None
@@ -66,7 +73,7 @@ def test_an_interrupted_demo_says_nothing_of_its_recording(isolated_home: Path, 
 
 @pytest.mark.parametrize("awaited", ["read_file", "search_replace_in_file", "(exit 1)"])
 def test_a_killed_demo_goes_on_to_the_end_without_a_key(isolated_home: Path, tmp_path: Path, awaited: str) -> None:
-    environ = {**os.environ, "HOME": str(isolated_home), "YAGENT_HOME": str(isolated_home / ".yagent"), "CI": "true"}
+    environ = environment(isolated_home)
     command = [sys.executable, "-m", "yagent", "demo"]
     with subprocess.Popen(command, env=environ, cwd=tmp_path, stderr=subprocess.PIPE, stdout=subprocess.DEVNULL, text=True) as playing:
         assert playing.stderr is not None
@@ -86,13 +93,7 @@ def test_a_killed_demo_goes_on_to_the_end_without_a_key(isolated_home: Path, tmp
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGINT])
 def test_what_was_cut_short_inside_a_call_is_made_up_for(isolated_home: Path, tmp_path: Path, call: str, number: int) -> None:
     """The model's words are recorded, and yet no edit is missing in the end and no test run is taken for granted."""
-    environ = {
-        **os.environ,
-        "HOME": str(isolated_home),
-        "YAGENT_HOME": str(isolated_home / ".yagent"),
-        "CI": "true",
-        "TMPDIR": str(tmp_path),
-    }
+    environ = environment(isolated_home)
     command = [sys.executable, "-m", "yagent", "demo", "--fast", "--keep"]
     kept = isolated_home / ".yagent" / "data" / "rollout" / "demonstrations"
     with subprocess.Popen(command, env=environ, cwd=tmp_path, stderr=subprocess.PIPE, text=True, stdout=subprocess.DEVNULL) as playing:
@@ -103,7 +104,60 @@ def test_what_was_cut_short_inside_a_call_is_made_up_for(isolated_home: Path, tm
     resumed = subprocess.run([*command, "--resume"], env=environ, cwd=tmp_path, capture_output=True, text=True, timeout=60, check=False)
     assert (resumed.returncode, "left its recording" in resumed.stderr) == (0, False), resumed.stderr
     assert "run_bash python3 -m unittest (exit 0)" in before + resumed.stderr, "the tests ran to their end after the fix"
-    (cart,) = tmp_path.glob("yagent-demo-*/cart")
+    (cart,) = (isolated_home / "copies").glob("yagent-demo-*/cart")
     assert (cart / "tests" / "test_totals.py").read_text().count("def test_half_a_cent_rounds_up") == 1
     assert (cart / "cart" / "totals.py").read_text().count("ROUND_HALF_UP") == 2
     assert subprocess.run([sys.executable, "-m", "unittest"], cwd=cart, capture_output=True, check=False).returncode == 0
+
+
+def cut_short(home: Path, directory: Path, *options: str) -> Path:
+    """A demonstration that is killed on its way; its copy of the repository."""
+    command = [sys.executable, "-m", "yagent", "demo", *options]
+    with subprocess.Popen(
+        command, env=environment(home), cwd=directory, stderr=subprocess.PIPE, stdout=subprocess.DEVNULL, text=True
+    ) as one:
+        assert one.stderr is not None
+        while "read_file" not in one.stderr.readline():
+            pass
+        one.kill()
+    (place,) = (home / "copies").glob("yagent-demo-*")
+    return place
+
+
+def test_of_two_that_go_on_at_once_one_does_and_the_other_leaves_its_copy_alone(isolated_home: Path, tmp_path: Path) -> None:
+    place = cut_short(isolated_home, tmp_path)
+    command = [sys.executable, "-m", "yagent", "demo", "--resume"]
+    environ = environment(isolated_home)
+    with subprocess.Popen(command, env=environ, cwd=tmp_path, stderr=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as first:
+        second = play(isolated_home, tmp_path, "--resume")  # together: either may be the first
+        third = play(isolated_home, tmp_path, "--resume")
+        answer, told = first.communicate()
+    ends = sorted([(first.returncode, told), (second.returncode, second.stderr), (third.returncode, third.stderr)])
+    assert [code for code, _ in ends] == [0, 2, 2], ends
+    assert "ROUND_HALF_UP" in answer + second.stdout
+    assert "removed again" in ends[0][1]
+    assert "removed" not in ends[1][1] + ends[2][1]
+    assert not place.exists()
+
+
+def test_a_copy_that_is_gone_is_named(isolated_home: Path, tmp_path: Path) -> None:
+    place = cut_short(isolated_home, tmp_path)
+    shutil.rmtree(place)
+    refused = play(isolated_home, tmp_path, "--resume")
+    assert (refused.returncode, f"is gone ({place}/cart)" in refused.stderr) == (2, True), refused.stderr
+    assert "Begin one: yagent demo" in refused.stderr
+
+
+def test_one_that_is_stopped_and_kept_says_both(isolated_home: Path, tmp_path: Path) -> None:
+    place = cut_short(isolated_home, tmp_path)
+    command = [sys.executable, "-m", "yagent", "demo", "--resume", "--keep"]
+    with subprocess.Popen(
+        command, env=environment(isolated_home), cwd=tmp_path, stderr=subprocess.PIPE, stdout=subprocess.DEVNULL, text=True
+    ) as one:
+        assert one.stderr is not None
+        while "✓" not in one.stderr.readline():
+            pass
+        one.send_signal(signal.SIGTERM)
+        told = one.stderr.read()
+    assert one.returncode == 143
+    assert told.endswith(f"The repository is kept in {place}/cart.\nGo on with it: yagent demo --resume --keep\n")

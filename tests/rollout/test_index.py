@@ -17,6 +17,7 @@ from yagent.rollout.index import list_sessions
 from yagent.rollout.reader import Account
 from yagent.rollout.records import EventMessage, Record, ResponseItem, SessionMeta, encode
 
+HERE = SessionMeta("s1", "director", "/", "1.0")  # a directory that is there
 WORDS = said("<environment>…</environment> fix the rounding")
 DONE = ended("agent_exit")
 
@@ -93,7 +94,7 @@ def test_the_reasons_are_the_eleven_of_the_specification_and_our_four_and_none_a
 
 @pytest.mark.parametrize("reason", REASONS)
 def test_every_session_is_listed_with_the_reason_why_it_can_or_cannot_go_on(tmp_path: Path, reason: str) -> None:
-    file(tmp_path, lines(META, WORDS, *([ended(reason)] if reason else [])))
+    file(tmp_path, lines(HERE, WORDS, *([ended(reason)] if reason else [])))
     (found,) = list_sessions(tmp_path, 10)
     assert found.stop_reason == reason
     assert found.resumable is (reason in ("paused", "cancelled", ""))
@@ -102,7 +103,7 @@ def test_every_session_is_listed_with_the_reason_why_it_can_or_cannot_go_on(tmp_
 
 
 def test_a_session_that_is_open_is_listed_as_such(tmp_path: Path) -> None:
-    path = file(tmp_path, lines(META, WORDS, ended("paused")))
+    path = file(tmp_path, lines(HERE, WORDS, ended("paused")))
     with path.open("ab") as holder:
         fcntl.flock(holder, fcntl.LOCK_EX)
         (held,) = list_sessions(tmp_path, 10)
@@ -110,9 +111,18 @@ def test_a_session_that_is_open_is_listed_as_such(tmp_path: Path) -> None:
     assert [(each.resumable, each.reason) for each in (held, free)] == [(False, "open in another process"), (True, "paused")]
 
 
+def test_a_session_whose_directory_is_gone_cannot_go_on(tmp_path: Path) -> None:
+    place = tmp_path / "project"
+    file(tmp_path, lines(SessionMeta("s1", "director", str(place), "1.0"), WORDS, ended("paused")))
+    (gone,) = list_sessions(tmp_path, 10)
+    place.mkdir()
+    (there,) = list_sessions(tmp_path, 10)
+    assert [(each.resumable, each.reason) for each in (gone, there)] == [(False, "its directory does not exist any more"), (True, "paused")]
+
+
 def test_a_task_that_went_on_after_a_stop_and_was_killed_may_go_on(tmp_path: Path) -> None:
     for follows, stop_reason in ((CONTEXT, "paused"), (EventMessage("note"), "paused"), (WORDS, ""), (activity(4), "")):
-        file(tmp_path, lines(META, WORDS, ended("paused"), follows))
+        file(tmp_path, lines(HERE, WORDS, ended("paused"), follows))
         (found,) = list_sessions(tmp_path, 10)
         assert (found.stop_reason, found.resumable) == (stop_reason, True)
 

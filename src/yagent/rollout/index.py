@@ -7,8 +7,9 @@ that the records do not: whatever of it is missing, damaged or older than its re
 import json
 import logging
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +23,7 @@ INDEX = "index.json"
 VERSION = 1
 LONGEST_PROMPT = 400  # characters that a list may show
 IN_USE = "open in another process"
+GONE = "its directory does not exist any more"
 MAY_GO_ON: Mapping[str, str] = {
     "": "its process ended without a last word",
     StopReason.PAUSED: "paused",
@@ -50,7 +52,8 @@ logger = logging.getLogger(__name__)
 class SessionSummary:
     """One line about a recorded session. Moments are UTC (ISO 8601).
 
-    `resumable`: it may be continued exactly where it stands, without anything new said (I-32); `reason` says why, or why not.
+    `resumable`: it may be continued exactly where it stands, without anything new said (I-32); `reason` says why, or why not: `IN_USE` and
+    `GONE` before how its last task ended.
     """
 
     session: str
@@ -75,7 +78,8 @@ def list_sessions(directory: Path, limit: int, account: Account | None = None) -
     if limit <= 0 or not directory.is_dir():
         return []
     found = sorted(_Index(directory, account or Account()).summaries(), key=lambda each: (each.updated, each.path.name), reverse=True)
-    return [_judged(summary) for summary in found[:limit]]
+    is_gone = cache(_is_gone)
+    return [_judged(summary, is_gone) for summary in found[:limit]]
 
 
 def resumable(stop_reason: str) -> tuple[bool, str]:
@@ -85,9 +89,18 @@ def resumable(stop_reason: str) -> tuple[bool, str]:
     return False, ENDED.get(stop_reason) or f"ended: {stop_reason}"
 
 
-def _judged(summary: SessionSummary) -> SessionSummary:
-    may, reason = (False, IN_USE) if is_locked(summary.path) else resumable(summary.stop_reason)
+def _judged(summary: SessionSummary, is_gone: Callable[[str], bool]) -> SessionSummary:
+    may, reason = resumable(summary.stop_reason)
+    if is_gone(summary.project_dir):
+        may, reason = False, GONE
+    if is_locked(summary.path):
+        may, reason = False, IN_USE
     return replace(summary, resumable=may, reason=reason)
+
+
+def _is_gone(directory: str) -> bool:
+    """Whether the directory that a session belongs to is known, and no more."""
+    return bool(directory) and not os.path.isdir(directory)
 
 
 class _Index:

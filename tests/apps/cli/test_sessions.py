@@ -56,12 +56,15 @@ def test_a_session_whose_calls_were_denied_or_that_gave_up_says_so(project: Path
 
 def test_sessions_of_all_directories_are_listed_on_request(project: Path, tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     elsewhere = tmp_path / "elsewhere"
+    elsewhere.mkdir()
     write(project, "20260101-100000_aaaa.jsonl", meta("aaaa", project, "x"), ended("plain_text"))
     write(elsewhere, "20260102-100000_bbbb.jsonl", meta("bbbb", elsewhere, "x"), ended("cancelled"), at="2026-01-02T10:00:00+00:00")
     assert [line[:4] for line in run(capfd, "list")[1].splitlines()] == ["aaaa"]
     newest, oldest = run(capfd, "list", "--all")[1].splitlines()
     assert re.fullmatch(rf"bbbb  .*  stopped   can go on       {elsewhere}  x", newest)
     assert re.fullmatch(rf"aaaa  .*  answered  with new words  {project} +x", oldest)
+    elsewhere.rmdir()
+    assert "  directory is gone  " in run(capfd, "list", "--all")[1].splitlines()[0]
 
 
 def test_a_killed_run_says_which_call_has_no_known_outcome(project: Path, capfd: pytest.CaptureFixture[str]) -> None:

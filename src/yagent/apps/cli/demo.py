@@ -9,6 +9,7 @@ import os
 import shutil
 import sys
 import tempfile
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, ClassVar, Final
 
@@ -20,7 +21,7 @@ from yagent.apps.cli.sessions.finding import records
 from yagent.errors import YagentError
 from yagent.protocol.stop import INTERRUPTED, PIPE_CLOSED, TERMINATED, USAGE
 from yagent.records import dataclass
-from yagent.rollout.index import SessionSummary, list_sessions
+from yagent.rollout.index import IN_USE, SessionSummary, list_sessions, resumable
 from yagent.runtime.clock import SystemClock
 from yagent.session.build import open_session
 from yagent.session.request import Resume, RunFlags, SessionRequest
@@ -44,35 +45,75 @@ class DemoOptions:
 
 
 class NothingToResume(YagentError):
-    """No demonstration was stopped on its way."""
+    """No demonstration can go on."""
 
     exit_code: ClassVar[int] = USAGE
+
+
+@dataclass(slots=True)
+class _Copy:
+    """The copy of the repository that a demonstration works in. `is_ours`: we laid it out, or hold the lock of the session in it; nobody
+    else may remove it."""
+
+    place: Path
+    is_ours: bool
+
+    @property
+    def workspace(self) -> Path:
+        return self.place / "cart"
+
+    def leave(self, *, keep: bool) -> None:
+        """Remove it where nobody needs it any more, and say what became of it."""
+        left = next((each for each in _recorded() if Path(each.project_dir).parent == self.place), None)
+        if not self.is_ours or (left is not None and left.reason == IN_USE):
+            return
+        if keep:
+            write_to_standard_error(f"The repository is kept in {self.workspace}.")
+        if left is not None and left.resumable:
+            write_to_standard_error(f"Go on with it: yagent demo --resume{' --keep' if keep else ''}")
+        elif not keep:
+            shutil.rmtree(self.place, ignore_errors=True)
+            write_to_standard_error("The repository is removed again; yagent demo --keep keeps it.")
 
 
 def command(context: typer.Context, options: DemoOptions) -> None:
     """Play a whole task, without a key and without a network."""
     stopped = _stopped() if options.resume else None
-    if options.resume and stopped is None:
-        raise NothingToResume("No demonstration was stopped on its way. Begin one: yagent demo")
     place = Path(tempfile.mkdtemp(prefix=PLACE)) if stopped is None else Path(stopped.project_dir).parent
+    copy = _Copy(place, is_ours=stopped is None)
     try:
-        code = asyncio.run(_play(place / "cart", stopped, fast=options.fast))
+        code = asyncio.run(_play(copy, stopped, fast=options.fast))
     finally:
-        if options.keep:
-            write_to_standard_error(f"The repository is kept in {place / 'cart'}.")
-        elif (left := _stopped()) is not None and Path(left.project_dir).parent == place:
-            write_to_standard_error("Go on with it: yagent demo --resume")
-        else:
-            shutil.rmtree(place, ignore_errors=True)
-            write_to_standard_error("The repository is removed again; yagent demo --keep keeps it.")
+        copy.leave(keep=options.keep)
     raise SystemExit(code)
 
 
-def _stopped() -> SessionSummary | None:
-    """The newest demonstration that can go on."""
+def _recorded() -> list[SessionSummary]:
+    """The newest demonstrations."""
     with records() as home:
-        found = list_sessions(home.rollout_dir(KEPT_AS), RECENT)
-    return next((each for each in found if each.resumable and _is_laid_out(Path(each.project_dir))), None)
+        return list_sessions(home.rollout_dir(KEPT_AS), RECENT)
+
+
+def _stopped() -> SessionSummary:
+    """The newest demonstration that can go on. Raises `NothingToResume`."""
+    found = _recorded()
+    for each in found:
+        if each.resumable and _is_laid_out(Path(each.project_dir)):
+            return each
+    raise NothingToResume(f"{_why_none(found)} Begin one: yagent demo")
+
+
+def _why_none(found: Sequence[SessionSummary]) -> str:
+    """Why none of these can go on: what became of the newest that was not played to its end, else of the newest."""
+    cut_short = [each for each in found if each.reason == IN_USE or resumable(each.stop_reason)[0]]
+    newest = next(iter([*cut_short, *found]), None)
+    if newest is None or newest.resumable:
+        return "No demonstration was stopped on its way."
+    if newest.reason == IN_USE:
+        return f"The demonstration {newest.session} is open in another process."
+    if resumable(newest.stop_reason)[0]:
+        return f"The demonstration {newest.session} cannot go on: the copy of the repository it worked in is gone ({newest.project_dir})."
+    return f"No demonstration was stopped on its way; what the last one answered is on the record: yagent sessions show {newest.session}."
 
 
 def _is_laid_out(workspace: Path) -> bool:
@@ -81,10 +122,10 @@ def _is_laid_out(workspace: Path) -> bool:
     return place.name.startswith(PLACE) and place.parent == Path(tempfile.gettempdir()) and workspace.is_dir()
 
 
-async def _play(workspace: Path, stopped: SessionSummary | None, *, fast: bool) -> int:
+async def _play(copy: _Copy, stopped: SessionSummary | None, *, fast: bool) -> int:
     from yagent.session.demonstration import demonstration, lay_out
 
-    clock = SystemClock()
+    clock, workspace = SystemClock(), copy.workspace
     replay = await demonstration(clock, pace=0.0 if fast else 0.02)
     prompt = None if stopped is not None else replay.recording.tasks[0].prompt
     if prompt is not None:
@@ -96,6 +137,7 @@ async def _play(workspace: Path, stopped: SessionSummary | None, *, fast: bool) 
     resume = None if stopped is None else Resume(stopped.session)
     request = SessionRequest(workspace=workspace, environ=environ, flags=RunFlags(mode="yolo"), resume=resume, kept_as=KEPT_AS)
     async with open_session(request, clock, source=replay) as session:
+        copy.is_ours = True  # the session's lock is ours
         code = await run_one_shot(replay.client(session), OneShot(prompt=prompt), clock)
         record = session.snapshot().session
     if code in (INTERRUPTED, TERMINATED, PIPE_CLOSED):  # what was stopped differs from what was recorded, as it should

@@ -11,12 +11,13 @@ from yagent.apps.cli.progress import one_line, write_to_standard_error
 from yagent.apps.cli.sessions.finding import moment, print_lines, records
 from yagent.protocol.visible import visible
 from yagent.records import dataclass
-from yagent.rollout.index import IN_USE, SessionSummary, list_sessions
+from yagent.rollout.index import GONE, IN_USE, SessionSummary, list_sessions
 from yagent.rollout.reader import Account
 from yagent.runtime.paths import DataHome, project_id
 
 PROMPT_WIDTH = 80
 UNFINISHED = "unfinished"
+NOT_NOW: Mapping[str, str] = {IN_USE: "open elsewhere", GONE: "directory is gone"}
 ENDS: Mapping[str, str] = {
     "agent_exit": "answered",
     "plain_text": "answered",
@@ -107,8 +108,8 @@ def how_it_ended(summary: SessionSummary) -> str:
 
 def how_it_goes_on(summary: SessionSummary) -> str:
     """Whether it can go on, and how, in words."""
-    if summary.reason == IN_USE:
-        return "open elsewhere"
+    if summary.reason in NOT_NOW:
+        return NOT_NOW[summary.reason]
     return "can go on" if summary.resumable else "with new words"
 
 
