@@ -54,6 +54,13 @@ _BUILTIN = frozenset(
 )
 
 
+_LEADS_ELSEWHERE = frozenset({"CDPATH", "PWD", "OLDPWD", "DIRSTACK", "GLOBIGNORE"})
+"""With another value bash finds other directories by `cd` and `~+`, and other files by patterns, in every mode."""
+
+_HIDES_TEXT = frozenset({"git_option", "hidden", "not_followed"})
+"""Why a command asks that may run text it is given."""
+
+
 @dataclass(slots=True)
 class Collected:
     """What the commands of one line came to."""
@@ -111,6 +118,9 @@ class CommandJudge:
         return self.paths.book.allow_words(_with_messages(command), escalating(command))
 
     def _assignments(self, command: Command, mode: Mode, *, allowed: bool) -> Finding | None:
+        for assignment in command.assignments:
+            if assignment.name in _LEADS_ELSEWHERE:
+                return asks("environment", f"{assignment.name} is set, with which directories or patterns mean something else")
         if mode is Mode.FULL_YOLO:
             return None
         for assignment in command.assignments:
@@ -146,6 +156,8 @@ class CommandJudge:
 
     def _by_nature(self, command: Command, rating: Rating, mode: Mode, effects: Finding) -> Finding:
         rule = _rule(command, rating)
+        if mode is Mode.FULL_YOLO and self.operands.tells and rating.nature is Nature.ASKS and rating.code in _HIDES_TEXT:
+            return asks(rating.code, f"{rating.text}, and the line names a secret", lasting=False)
         if mode is Mode.FULL_YOLO or rating.nature is Nature.READS:
             return effects
         if rating.nature is Nature.ASKS:
@@ -244,7 +256,7 @@ class CommandJudge:
         if reading is not None or command.inner:
             return reading or rate_acting(name, words, is_loopback)
         script = next((word for word in words if not _SHELL_OPTION.fullmatch(word.text)), None) if name in SHELLS else None
-        if script is not None and not script.text.startswith("-"):
+        if script is not None and not script.text.startswith(("-", "+")):
             return _running(rate_acting(name, words, is_loopback), script)
         if not words:
             return Rating(Nature.READS, inert=True)

@@ -84,7 +84,8 @@ class Completions:
     def _completed(self, outline: str, *, above: bool) -> Path | None:
         """The secret place that an outline names, or may name once its holes are filled."""
         if HOLE not in outline:
-            return next(iter(self.protected.secrets_matching(outline)), None) if outline.startswith("/") else None
+            named = self.protected.secrets_matching(outline) if outline.startswith("/") else ()
+            return named[0] if named else self._led_to(outline)
         for name in self._names(outline):
             parts = plain_parts(name)
             if _is_process(parts):
@@ -94,7 +95,12 @@ class Completions:
             for known, place, path in sought:
                 if _may_become(known, place, partial(self.protected.is_there, path), above=above):
                     return path
-        return None
+        tells = above and HOLE in outline.removesuffix(f"/{HOLE}")
+        return self._led_to(outline.replace(HOLE, "")) or (self._led_to(outline.replace(HOLE, "*")) if tells else None)
+
+    def _led_to(self, outline: str) -> Path | None:
+        """The secret place that something on the disk leads to, be it by links of any name."""
+        return self.protected.secret_found(outline) if outline.startswith("/") else None
 
     def _names(self, outline: str) -> Iterable[str]:
         """An outline, and the one where what is known of its directory leads to through links."""

@@ -9,6 +9,12 @@ from yagent.workspace.file_system import FileSystem
 
 MAX_MATCHES = 300
 
+SET = r"\[[!^]?\]?(?:\[:\w*:\]|\[=.=\]|\[\..*?\.\]|[^\]])*\]"
+"""A set in brackets, with the classes, equivalents and collating symbols that may stand in one (Bash Reference Manual, 3.5.8.1)."""
+
+_SET = re.compile(SET)
+_CERTAIN_SET = re.compile(r"\[(?:[*?\[]|!?(?:[A-Za-z0-9_.](?:-[A-Za-z0-9_.])?)+)\]")
+
 
 def expand(pattern: str, directory: str, file_system: FileSystem) -> tuple[str, ...] | None:
     """Return the matches of a pattern (literal wildcards bracketed) as bash would write them, None when there are too many.
@@ -31,6 +37,7 @@ def expand(pattern: str, directory: str, file_system: FileSystem) -> tuple[str, 
 
 def _matches(base: str, part: str, directory: str, file_system: FileSystem) -> list[str]:
     where = base if base.startswith("/") else f"{directory}/{base}"
+    part = _SET.sub(lambda found: found[0] if _CERTAIN_SET.fullmatch(found[0]) else "?", part)  # which may be too many, never too few
     if not re.search(r"[*?\[]", part):
         return [f"{base}{part}"] if part in (".", "..") or file_system.look(f"{where.rstrip('/')}/{part}") is not None else []
     plain = re.sub(r"\[([*?\[])\]", r"\1", part)

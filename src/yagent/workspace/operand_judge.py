@@ -18,13 +18,14 @@ from yagent.workspace.path_judge import FREE_DEVICES, LOSING, PathJudge
 from yagent.workspace.programs.rating import Read, Write
 from yagent.workspace.rule_book import ALLOWED, Finding, asks, denies
 from yagent.workspace.shell_syntax.commands import Analysis, Command, Directories, Redirection, every_command
-from yagent.workspace.shell_syntax.words import Word
+from yagent.workspace.shell_syntax.words import HOLE, Word
 
 _REPLACING = frozenset({">", ">|", "&>", ">&"})
 _DESCRIPTOR = re.compile(r"/dev/fd/[0-9]+")
 _NETWORK_FILE = re.compile(r"/dev/(tcp|udp)/")
 _COPIED_DESCRIPTOR = re.compile(r"[0-9]+-?|-")
 _URL = re.compile(r"(?!file:)[A-Za-z][A-Za-z0-9+.-]*://")
+_WILDCARD = re.compile(r"[*?\[]")
 _PARTS = re.compile(r"[=:,@]")
 _ATTACHED = re.compile(r"-[A-Za-z0-9](?=[./~])")
 _TEXT_MAKERS = frozenset({"echo", "printf", "tr", "sed", "awk", "seq", "paste", "rev", "xxd", "base64"})
@@ -39,13 +40,14 @@ class OperandJudge:
     `doubtful`: something in the line names, or could be turned into, a path that leads out of the workspace; what is only known when
     the line runs could then be such a path. `arrivals`: where the line itself brings what is there now under another name. `tells`: some
     text of the line names a secret, which an operand that is not known yet may turn out to be. `completions`: what words that are not
-    known may be completed to.
+    known may be completed to. `settles`: what the line gives its variables is all they can hold where they are used.
     """
 
     paths: PathJudge
     doubtful: bool = False
     arrivals: Arrivals | None = None
     tells: bool = False
+    settles: bool = False
     completions: Completions | None = None
 
     def of(self, command: Command) -> OperandJudge:
@@ -100,8 +102,10 @@ class OperandJudge:
             refused = self._likely(word, directories, mode)
             if refused is not None:
                 return refused
-            if (mode is Mode.FULL_YOLO and not self.tells) or (mode is Mode.YOLO and inert and not self.doubtful):
-                return ALLOWED
+            values = self._values(word, directories, mode)
+            free = (mode is Mode.FULL_YOLO and not self.tells) or (mode is Mode.YOLO and inert and not self.doubtful)
+            if values or free:
+                return _strictest(self.read(replace(operand, word=value), directories, mode, inert=inert) for value in values)
             return asks("unknown_operand", f"{word.source or 'what it is given'} is only known when the line runs")
         found = self._each(word, directories, mode)
         if isinstance(found, Finding):
@@ -179,12 +183,7 @@ class OperandJudge:
     def mention(self, word: Word, directories: Directories, mode: Mode) -> Finding:
         """Judge a word of a program that may do anything with it."""
         if not word.known or word.glob:
-            refused = self._likely(word, directories, mode)
-            if refused is not None:
-                return refused
-            if mode is Mode.FULL_YOLO:
-                return ALLOWED
-            return asks("unknown_operand", f"{word.source or 'what it is given'} is only known when the line runs")
+            return self._mentioned_by_values(word, directories, mode)
         if _URL.match(word.text):
             return ALLOWED if mode is Mode.FULL_YOLO or is_loopback(word.text) else asks("network", f"{word.text} is not on this machine")
         result = ALLOWED
@@ -201,6 +200,27 @@ class OperandJudge:
             for location in (*locations, *self._earlier(locations, None)):
                 result = result.stricter(self._mentioned(location, mode, leads_away=leads_away))
         return result
+
+    def _mentioned_by_values(self, word: Word, directories: Directories, mode: Mode) -> Finding:
+        refused = self._likely(word, directories, mode)
+        if refused is not None:
+            return refused
+        values = self._values(word, directories, mode)
+        if values or mode is Mode.FULL_YOLO:
+            return _strictest(self.mention(value, directories, mode) for value in values)
+        return asks("unknown_operand", f"{word.source or 'what it is given'} is only known when the line runs")
+
+    def _values(self, word: Word, directories: Directories, mode: Mode) -> tuple[Word, ...]:
+        """Everything a word that rests on variables of the line can become; nothing when that is not known for certain, or does not
+        matter since more than reading asks anyway."""
+        if mode is Mode.ASK or not self.settles or self.completions is None or word.glob:
+            return ()
+        texts = self.completions.readings.get(word.source, ())
+        if any(HOLE in text or "{}" in text or not text or text.startswith("-") or re.search(r"\s", text) for text in texts):
+            return ()
+        values = [Word(word.source, text, glob=text if _WILDCARD.search(text) else "") for text in texts]
+        found = self.settled(values, directories)
+        return found if all(value.known for value in found) else ()
 
     def _likely(self, word: Word, directories: Directories, mode: Mode) -> Finding | None:
         """A refusal that the likely value of a word would bring; a likely value never allows anything."""
@@ -241,6 +261,13 @@ class OperandJudge:
         except GuardError as error:
             return denies("path", str(error))
         return self._in_unknown_directory(word, Mode.YOLO if self.tells else mode) if locations is None else locations
+
+
+def _strictest(findings: Iterable[Finding]) -> Finding:
+    result = ALLOWED
+    for finding in findings:
+        result = result.stricter(finding)
+    return result
 
 
 def starts_of(glob: str, directories: Directories) -> tuple[str, ...]:

@@ -16,7 +16,8 @@ from typing import Literal
 
 from yagent.patterns import pattern
 from yagent.records import dataclass
-from yagent.workspace.guard import Guard, Location
+from yagent.workspace.globbing import SET, expand
+from yagent.workspace.guard import Guard, GuardError, Location
 
 Strength = Literal["secret", "guarded", "runs_later", "published"]
 
@@ -123,11 +124,14 @@ RUNS_LATER = (".envrc", ".vscode", ".idea", ".husky", ".devcontainer", ".mcp.jso
 PUBLISHED = (".github/workflows", ".github/actions", ".gitlab-ci.yml", ".circleci", ".travis.yml", "azure-pipelines.yml", "jenkinsfile")
 """Names that run elsewhere once they are pushed (which asks)."""
 
+MAX_FOLLOWED = 20_000
+"""Of how many names links are looked for below a directory."""
+
 OWN_SECRETS = "yagent's own configuration and keys"
 GIT_DIRECTORY = "the git directory, where hooks and configuration start programs"
 
 _OTHER_PROCESS = pattern(r"/proc/(\d+|self|thread-self)(/|$)")
-_SET = pattern(r"\[[!^]?\]?(?:\[:\w+:\]|[^\]])*\]")
+_SET = pattern(SET)
 _IGNORED_BY_SOME = pattern("[\u200c-\u200f\u202a-\u202e\u206a-\u206f\ufeff]")
 
 
@@ -202,6 +206,43 @@ class ProtectedSet:
             return Protection("secret", "the memory and environment of processes")
         return self._below(location, _secret_places(self._settings), "secret")
 
+    def secret_found(self, glob: str) -> Path | None:
+        """Return the secret place that an absolute pattern leads to on this disk, through links, too."""
+        for name in expand(glob, "/", self._guard.file_system) or ():
+            try:
+                location = self._guard.locate(name, literal=True)
+            except GuardError:
+                continue
+            protection = self.of(location)
+            if protection is not None and protection.strength == "secret":
+                return location.resolved
+        return None
+
+    def secret_linked(self, location: Location) -> Protection | None:
+        """Return the secret that a recursive read which follows links would reach from here, if any.
+
+        Raises GuardError when there is more below than can be looked at.
+        """
+        waiting, seen = [str(location.resolved)], set[str]()
+        while waiting:
+            directory = waiting.pop()
+            names = () if directory in seen else self._guard.file_system.names(directory)
+            seen.add(directory)
+            if len(seen) + len(waiting) + len(names) > MAX_FOLLOWED:
+                what = f"{location.requested}: links below are followed, and there are too many directories to look where they lead"
+                raise GuardError(f"{what}; read without following links (grep -r, not -R), or name smaller directories")
+            for path in (f"{directory.rstrip('/')}/{name}" for name in names):
+                entry = self._guard.file_system.look(path)
+                if entry is not None and entry.kind == "directory":
+                    waiting.append(path)
+                elif entry is not None and entry.kind == "link":
+                    target = self._guard.locate(path, literal=True)
+                    found = self.secret_below(target) if target.is_directory else self.of(target)
+                    if found is not None and found.strength == "secret":
+                        return found
+                    waiting += [str(target.resolved)] if target.is_directory else []
+        return None
+
     def lost_with(self, location: Location) -> Protection | None:
         """Return what is protected and would go when a directory is deleted or moved."""
         if not location.is_directory:
@@ -247,13 +288,14 @@ class ProtectedSet:
 
     @cached_property
     def secret_endings(self) -> tuple[tuple[tuple[str, ...], Path], ...]:
-        """The same by what stays of a name when its beginning is not known: what is below a home, or the root."""
+        """The same by what stays of a name when its beginning is not known: at least what is below a home, or the root."""
         home, own = self._settings.home, self._settings.data_home
         homes = [] if home is None else [_folded(home), _folded(self._guard.resolve(home))]
         homes += [] if own is None else [_folded(own.parent), _folded(self._guard.resolve(own.parent))]
         below = [
-            (next((place[len(start) :] for start in homes if place[: len(start)] == start), place), path)
+            (place[index:], path)
             for place, path in self.secret_names
+            for index in range(max((len(start) for start in homes if place[: len(start)] == start), default=0) + 1)
         ]
         return tuple(dict.fromkeys(below))
 

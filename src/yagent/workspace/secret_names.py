@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 from yagent.workspace.completions import Use
@@ -11,10 +11,11 @@ from yagent.workspace.globbing import expand
 from yagent.workspace.guard import GuardError, Location
 from yagent.workspace.operand_judge import OperandJudge, candidates, starts_of
 from yagent.workspace.path_judge import FREE_DEVICES
+from yagent.workspace.programs.gathering import gathered, linked
 from yagent.workspace.programs.known_actors import INTERPRETERS
-from yagent.workspace.rule_book import Finding, denies
+from yagent.workspace.rule_book import Finding, asks, denies
 from yagent.workspace.shell_syntax.commands import Analysis, Command, Directories, Naming, every_command
-from yagent.workspace.shell_syntax.words import Word
+from yagent.workspace.shell_syntax.words import HOLE, Word
 
 _TELLING = frozenset({
     "echo", "printf", "set", "cd", "pushd", "source", ".", "eval", "exec", "exit", "return", ":", "true", "false", "trap",
@@ -23,12 +24,9 @@ _TELLING = frozenset({
 })  # fmt: skip
 """Commands that hand their words on: to a pipe, a substitution, a variable, the working directory."""
 
-_PACKING = frozenset({"tar", "bsdtar", "zip", "7z", "7za", "rsync", "scp", "cp"})
-"""Commands that take everything below a directory along."""
+_DIRECTORY_VARIABLES = frozenset({"HOME", "GIT_WORK_TREE"})
+"""What they are set to is where `~`, and all that git does, lead then."""
 
-_UNPACKS = re.compile(r"-?[A-Za-z]*[xt][A-Za-z]*|--extract|--get|--list")
-_COPIES_BELOW = re.compile(r"-[A-Za-z]*[rRa]|--rec|--ar")
-_NAMES_TARGET = re.compile(r"-[A-Za-z]*t|--t")
 _MAX_TEXT = 64 * 1024
 _PIECES = re.compile(r"[\s'\"`=:,;|&(){}<>]+")
 
@@ -37,40 +35,102 @@ def secrets_named(analysis: Analysis, operands: OperandJudge) -> list[Finding]:
     """Return what each word comes to that names a secret place, or may be completed to one, and is not judged as an operand."""
     values = [finding for naming in dict.fromkeys(analysis.namings) if (finding := _named(naming, operands, "value")) is not None]
     told = [finding for naming in dict.fromkeys(_told(analysis)) if (finding := _named(naming, operands, "told")) is not None]
-    packed = [finding for command in every_command(analysis.commands) if (finding := _packed(command, operands)) is not None]
-    return list(dict.fromkeys((*values, *told, *packed)))
+    found = [*values, *told]
+    for command in every_command(analysis.commands):
+        found += [finding for look in (_packed, _linked) if (finding := look(command, operands)) is not None]
+    return list(dict.fromkeys((*found, *_elsewhere(analysis, operands))))
 
 
 def tells_of_secrets(analysis: Analysis, operands: OperandJudge, home: Path | None) -> bool:
     """Say whether any text of the line, quoted or fed to a command, names a secret place or one it is in."""
-    protected = operands.paths.protected
     for text, directories in _texts(analysis):
         for piece in dict.fromkeys(_PIECES.split(text[:_MAX_TEXT].replace("${HOME}", "$HOME"))):
             path = piece if home is None else re.sub(r"^(~|\$HOME)(?=/|$)", lambda _: str(home), piece)
-            if "/" in path and any(protected.secrets_matching(f"{base}/{path}") for base in starts_of(path, directories)):
+            if "/" in path and any(_secret_in(base, path, operands) for base in starts_of(path, directories)):
                 return True
     return False
 
 
 def _packed(command: Command, operands: OperandJudge) -> Finding | None:
-    """A refusal for an archive or a copy of a directory that a secret is somewhere below."""
-    name = (command.name or "").rsplit("/", 1)[-1]
-    words = command.words[1:]
-    if name not in _PACKING or (name in ("tar", "bsdtar") and words and _UNPACKS.fullmatch(words[0].text)):
-        return None
-    names_target = any(_NAMES_TARGET.match(word.text) for word in words)
-    sources = words[:-1] if name in ("rsync", "scp", "cp") and not (name == "cp" and names_target) else words
-    if name == "cp" and not any(_COPIES_BELOW.match(word.text) for word in words):
-        return None
-    for word in sources:
-        text = word.value or word.guess
-        if not text or text.startswith("-"):
-            continue
-        for location in _places(text, Naming(word, command.directories), operands):
-            protection = operands.paths.protected.secret_below(location) if location.is_directory else None
-            if protection is not None:
-                return denies("protected_read", f"{location.requested} holds {protection.what}; no tool reads it, in any mode")
+    """A refusal for an archive, a copy or a search of a directory that a secret is somewhere below, or a link to one that is followed."""
+    taken = gathered((command.name or "").rsplit("/", 1)[-1], command.words[1:])
+    for location in _directories(taken.sources, command, operands) if taken is not None else ():
+        try:
+            protection = operands.paths.protected.secret_below(location)
+            if protection is None and taken is not None and taken.links:
+                protection = operands.paths.protected.secret_linked(location)
+        except GuardError as error:
+            return denies("path", str(error))
+        if protection is not None:
+            return denies("protected_read", f"{location.requested} holds {protection.what}; no tool reads it, in any mode")
     return None
+
+
+def _linked(command: Command, operands: OperandJudge) -> Finding | None:
+    """A question about a link to a directory that a secret is somewhere below: whatever reads by its name is not seen to read that."""
+    sources = linked((command.name or "").rsplit("/", 1)[-1], command.words[1:])
+    parents = [str(Path(word.text).parent) for word in command.words[1:] if sources]  # where the link is, its target begins
+    for location in _directories(sources, command, operands, parents):
+        protection = operands.paths.protected.secret_below(location)
+        if protection is not None:
+            return asks("links_secret", f"a link to {location.requested} would give {protection.what} another name")
+    return None
+
+
+def _directories(sources: Iterable[Word], command: Command, operands: OperandJudge, others: Sequence[str] = ()) -> Iterator[Location]:
+    """The directories that words of a command name, from where it runs or from another directory it names (`-C`, `-t`)."""
+    beside = (str(location.resolved) for location in _places_of(others, command.directories or (), operands))
+    bases = tuple(dict.fromkeys((*sorted(command.directories or ()), *_named_directories(command, operands), *beside)))
+    for word in sources:
+        pieces = [piece for text in (word.value or word.guess,) for piece, _ in candidates(text)]
+        for location in _places_of(pieces, bases, operands):
+            if location.is_directory:
+                yield location
+
+
+def _elsewhere(analysis: Analysis, operands: OperandJudge) -> Iterator[Finding]:
+    """Questions about relative words that name a secret in another directory than the one that is known: one that the command names
+    (`-C ~`), one a variable leads to (`HOME=~/x`), any that the line goes to when functions, traps and the like change where it is."""
+    commands = tuple(every_command(analysis.commands))
+    common: list[str] = []
+    for command in commands:
+        values = [assignment.value for assignment in command.assignments if assignment.name in _DIRECTORY_VARIABLES]
+        common += [str(location.resolved) for location in _places_of([value.text for value in values], command.directories or (), operands)]
+    if analysis.hazards and operands.completions is not None:
+        common += [base for base in operands.completions.reached if base.startswith("/") and HOLE not in base]
+    for command in commands:
+        words = [*command.words[1:], *(redirection.target for redirection in command.redirections)]
+        bases = dict.fromkeys((*_named_directories(command, operands), *common))
+        for word in words if bases else ():
+            place = next((place for piece in _relative(word) for base in bases if (place := _secret_in(base, piece, operands))), None)
+            if place is not None:
+                yield asks("may_be_secret", f"{word.source} could name {place}, which holds a secret, in a directory that the line names")
+
+
+def _named_directories(command: Command, operands: OperandJudge) -> tuple[str, ...]:
+    words = (*command.words[1:], *(assignment.value for assignment in command.assignments))
+    pieces = [piece for word in words for piece, _ in candidates(word.value or word.guess)]
+    found = _places_of(pieces, command.directories or (), operands)
+    return tuple(dict.fromkeys(str(location.resolved) for location in found if location.is_directory))
+
+
+def _relative(word: Word) -> list[str]:
+    texts = [word.glob] if word.glob else [piece for piece, _ in candidates(word.value or word.guess)]
+    return [text for text in texts if text and not text.startswith("/")]
+
+
+def _secret_in(base: str, piece: str, operands: OperandJudge) -> Path | None:
+    protected = operands.paths.protected
+    return next(iter(protected.secrets_matching(f"{base}/{piece}")), None) or protected.secret_found(f"{base}/{piece}")
+
+
+def _places_of(pieces: Iterable[str], bases: Iterable[str], operands: OperandJudge) -> Iterator[Location]:
+    for piece in pieces:
+        for base in ("/",) if piece.startswith("/") else tuple(bases):
+            try:
+                yield operands.paths.guard.locate(piece or ".", directory=Path(base), literal=True)
+            except GuardError:
+                continue
 
 
 def _told(analysis: Analysis) -> Iterator[Naming]:

@@ -48,15 +48,16 @@ class ShellJudge:
                 asks("not_understood", f"this line cannot be judged: {analysis.problem}; a plainer line, or a script file, can be")
             )
             collected.findings += self._denied_loosely(analysis.loose_words)
-        if mode is not Mode.FULL_YOLO or self.paths.book.has_deny("shell"):
-            collected.findings += [asks(hazard.code, f"this line {hazard.text}") for hazard in analysis.hazards]
         if mode is not Mode.FULL_YOLO and not text.isascii() and not reads_bytes_as_we_do(self.environment):
             collected.findings.append(asks("locale", "letters that are not ASCII may be read as something else in this locale; use UTF-8"))
         arrivals = arrivals_of(analysis, self.paths, OperandJudge(self.paths).settled)
         completions = completions_of(analysis, self.paths.protected, self.environment.get("HOME"))
-        operands = OperandJudge(self.paths, could_lead_out(analysis), arrivals, completions=completions)
+        settles = not analysis.hazards and not any(command.inner for command in analysis.commands)
+        operands = OperandJudge(self.paths, could_lead_out(analysis), arrivals, settles=settles, completions=completions)
         if mode is Mode.FULL_YOLO and tells_of_secrets(analysis, operands, self._home):
             operands = replace(operands, tells=True)
+        if mode is not Mode.FULL_YOLO or operands.tells or self.paths.book.has_deny("shell"):
+            collected.findings += [asks(hazard.code, f"this line {hazard.text}") for hazard in analysis.hazards]
         judge = CommandJudge(self.paths, operands, self.environment)
         collected.findings += secrets_named(analysis, operands)
         if mode is not Mode.FULL_YOLO and judge.is_of_workspace("bash"):
