@@ -14,14 +14,16 @@ from tests.support.fixtures import commit
 from tests.support.model_server import Agent, Call, ModelServer, Reply, RequestView, call, hand_over
 from tests.support.session import Opened, Sessions
 from yagent.protocol.client import ListUnderWay
+from yagent.protocol.messages import ToolCall
 from yagent.protocol.ops import StopTask
 from yagent.protocol.result import TaskResult
 from yagent.protocol.stop import StopReason
 from yagent.rollout.reader import read
-from yagent.rollout.records import AgentCheckpoint
+from yagent.rollout.records import AgentCheckpoint, EventMessage, encode
 from yagent.rollout.writer import SessionInUse
 from yagent.session.request import Resume
 from yagent.session.resume import ResumeRefused
+from yagent.tools.teaching import cancelled_output
 
 Work = Callable[[Agent], Awaitable[Reply]]
 
@@ -208,6 +210,30 @@ async def test_a_call_nobody_saw_end_has_an_unknown_outcome_and_is_not_made_agai
     assert result.answer == "done again"
     assert "outcome unknown" in seen[0]
     assert (workspace / "log.txt").read_text() == "once\n"
+
+
+async def test_a_delegation_that_had_just_handed_over_when_its_parent_was_stopped_is_heard(
+    sessions: Sessions, model_server: ModelServer
+) -> None:
+    model_server.play({"are the Director": [call("delegate_coding", task="work"), "done"], "are Coding": [hand_over("made it")]})
+    async with sessions.open(mode="yolo") as opened:
+        first = await opened.do("the task")
+    (path,) = (each for each in sessions.home.glob(".yagent/data/rollout/**/*.jsonl") if "_coding" not in each.name)
+    lines = path.read_text().splitlines(keepends=True)
+    heard = next(number for number, line in enumerate(lines) if '"role":"tool"' in line)
+    record = json.loads(lines[heard])
+    (result,) = record["payload"]["message"]["parts"]
+    delegation = ToolCall(result["call_id"], result["name"], "")
+    result |= {"text": cancelled_output(delegation).text, "is_error": True}
+    terminal = encode(record["ordinal"] + 1, record["timestamp"], EventMessage("turn_aborted", {"stop_reason": "cancelled"}))
+    path.write_text("".join(lines[:heard]) + json.dumps(record) + "\n" + terminal.decode())  # as a stop in that moment leaves it
+    model_server.tolerate = ("prefix",)
+    count = len(model_server.views)
+    model_server.play({"are the Director": ["all done"]})
+    async with sessions.open(mode="yolo", resume=Resume(first.session)) as opened:
+        assert (await opened.go_on()).answer == "all done"
+    (view,) = model_server.views[count:]
+    assert "made it" in view.entries[-1].results[0].text
 
 
 PARALLEL = Reply(calls=(Call("delegate_repo", {"task": "part one"}), Call("delegate_repo", {"task": "part two"})))

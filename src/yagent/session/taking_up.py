@@ -22,6 +22,7 @@ from yagent.rollout.replay import Replayed, Segment, replay, unknown_outcome
 from yagent.rollout.scan import SessionRecords
 from yagent.runtime.supervise import in_thread
 from yagent.session.resume import ResumeSettings, Standing
+from yagent.tools.teaching import cancelled_output
 
 MAY_GO_ON = ("", StopReason.PAUSED, StopReason.CANCELLED)  # "": no terminal record, the process was killed (I-32, decisions)
 MOVED = "The workspace stands at another commit than when this session was stopped; its agents go on with what they knew then."
@@ -92,15 +93,19 @@ class TakingUp:
         if len(past.messages) < 2 or not past.messages[-1].results:
             return past.messages, {}, []
         reply, results = past.messages[-2], {result.call_id: result for result in past.messages[-1].results}
-        again = [call for call in reply.calls if past.stop_reason in MAY_GO_ON[1:] and self._was_stopped(identity, call, past.asked_at)]
+        stopped = past.stop_reason in MAY_GO_ON[1:]
+        again = [call for call in reply.calls if stopped and self._is_unheard(identity, call, results.get(call.id), past.asked_at)]
         if not again:
             return past.messages, {}, []
         return past.messages[:-1], {name: result for name, result in results.items() if name not in {call.id for call in again}}, again
 
-    def _was_stopped(self, parent: AgentIdentity, call: ToolCall, after: int) -> bool:
-        """Whether a delegation was stopped together with its parent: the result it has is then only that it was."""
+    def _is_unheard(self, parent: AgentIdentity, call: ToolCall, result: ToolResult | None, after: int) -> bool:
+        """Whether what a delegation came to has not been heard: it was stopped together with its parent, and the result it has is only
+        that it was, or it had just ended by itself when its parent was stopped."""
         child = self._records.find_child(parent.delegation_id, call.id, after) if self._role(call) is not None else None
-        return child is not None and child.stop_reason in MAY_GO_ON and not child.alone
+        if child is None or child.alone:
+            return False
+        return child.stop_reason in MAY_GO_ON or (result is not None and result.text == cancelled_output(call).text)
 
     def _role(self, call: ToolCall) -> Role | None:
         return self._roster.get(call.name.removeprefix("delegate_")) if call.name.startswith("delegate_") else None
