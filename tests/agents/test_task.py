@@ -70,18 +70,6 @@ def test_a_warning_is_kept_once() -> None:
     assert account.warnings == heard == ["a", "b"]
 
 
-def test_the_newest_change_is_unproven_until_a_command_succeeds_after_it() -> None:
-    account = TaskAccount(TaskLimits())
-    account.note_proof("coding#1", changed=True, ran=())
-    assert account.unproven == "coding#1 changed files and no command ran afterwards"
-    account.note_proof("devops#1", changed=False, ran=("make test → exit 2",))
-    assert account.unproven.startswith("coding#1")
-    account.note_proof("devops#2", changed=False, ran=("make test → exit 0",))
-    assert account.unproven == ""
-    account.note_proof("coding#2", changed=True, ran=("ls → exit 0", "make test → exit 1"))
-    assert account.unproven.endswith("its last command afterwards was: make test → exit 1")
-
-
 async def test_the_cost_limit_ends_a_task_before_the_next_call(make_stage: StageMaker, model_server: ModelServer) -> None:
     dear: dict[str, Any] = {"usage": Usage(1_000_000, 100_000)}  # two dollars a call
     model_server.play({"Director": [Reply(text="I look.", calls=call("list_dir", path=".").calls, **dear)] * 5})

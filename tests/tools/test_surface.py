@@ -15,7 +15,7 @@ from yagent.tools.spec import Effect
 from yagent.tools.surface import Surface, tool_call_is_parallelizable
 
 GOLDEN = Path(__file__).with_name("tool_surfaces.golden")
-DIRECTOR_TOOL_BYTES = 7_000
+DIRECTOR_TOOL_BYTES = 8000
 
 
 def chat_wire(surface: Surface) -> str:

@@ -34,6 +34,7 @@ from yagent.runtime.paths import DataHome, project_id
 from yagent.runtime.supervise import Domain, in_thread
 from yagent.session.asks import AskDesk
 from yagent.session.controls import Controls
+from yagent.session.desk import Desk, Shelves
 from yagent.session.engines import Engines, EngineSource
 from yagent.session.fitting import Fittings, FittingSettings
 from yagent.session.keeping import Keeper, Reopening
@@ -44,8 +45,10 @@ from yagent.session.session import Session
 from yagent.session.settings import (
     Places,
     approvals_line,
+    blackboard_settings,
     compression_settings,
     mode,
+    notes_root,
     permission_settings,
     run_settings,
     secret_texts,
@@ -58,6 +61,7 @@ from yagent.session.tasks import TaskOwned, TaskRunner
 from yagent.session.voice import CurrentTask, session_publisher
 from yagent.session.workshop import Workshop
 from yagent.tools.builtin.catalogue import shipped_tools
+from yagent.tools.builtin.notes import notes
 from yagent.tools.registry import Registry
 from yagent.tools.spec import AnySpec
 from yagent.workspace.actions import Decision, ReadPath
@@ -207,6 +211,9 @@ class _Parts:
         prompts = Prompts()
         approvals = approvals_line(permissions.mode, can_ask=request.can_ask)
         fits = FittingSettings(compression_settings(config), request.environ, self.home.data_dir)
+        fittings = Fittings(prompts, fits, self.calibration)
+        shelves = Shelves(notes_root(request.environ, self.home, user_home(request.environ)), self.home.artifacts_dir, request.workspace)
+        desk = Desk(shelves, session_id, clock, blackboard_settings(config, request.environ), fittings.full_text)
         shop = Workshop(
             session=session_id,
             workspace=request.workspace,
@@ -215,7 +222,7 @@ class _Parts:
             shell=self.shell,
             publisher=session_publisher(bus, session_id, clock, task),
             prompts=prompts,
-            registry=_registry(config, prompts, Searcher(clock, request.environ)),
+            registry=_registry(config, prompts, Searcher(clock, request.environ), notes(desk.board, desk.full_text)),
             engine=self.engines.engine,
             prepare_engines=self.engines.prepare,
             open_record=keeper.open_record(session_id),
@@ -226,7 +233,8 @@ class _Parts:
             report_crash=self.report_crash,
             settings=settings,
             standing=standing,
-            fittings=Fittings(prompts, fits, self.calibration),
+            fittings=fittings,
+            desk=desk,
             approvals=approvals,
             taking_up=None if past is None else past.taking_up,
         )
@@ -279,12 +287,12 @@ def _crash_reported(home: DataHome, clock: Clock, redactor: Redactor, error: Bas
     return "No report could be written." if report is None else f"The report is {report}: please send it with what you did."
 
 
-def _registry(config: Config, prompts: Prompts, searcher: Searcher) -> Registry:
+def _registry(config: Config, prompts: Prompts, searcher: Searcher, reading: Sequence[AnySpec]) -> Registry:
     """The shipped tools; cold ones the user wants declared in full are made hot."""
     deferred = config.tools_deferred
 
     def as_wanted(spec: AnySpec) -> AnySpec:
         return spec if deferred.enabled and spec.name not in deferred.hot else replace(spec, frequency="hot")
 
-    specs = shipped_tools(searcher, lambda name: prompts.text(f"cognition/{name}.md"))
+    specs = shipped_tools(searcher, lambda name: prompts.text(f"cognition/{name}.md"), reading)
     return Registry([as_wanted(spec) for spec in specs], lambda name: prompts.text(f"tools/{name}.md"))

@@ -7,6 +7,8 @@ from yagent.agents.loop.role import Role
 from yagent.session.taking_up import TakenUp
 from yagent.session.workshop import Workshop
 
+LABEL = "now"  # around what is true of this request alone
+
 
 class Seated(Protocol):
     """Whose requests they are."""
@@ -24,15 +26,19 @@ class Hints:
     def __init__(self, shop: Workshop, seat: Seated, taken: TakenUp | None) -> None:
         self._shop = shop
         self._seat = seat
+        self._asked = False
         speaks_of_rights = seat.role.wants_context and taken is not None and taken.goes_on
         self._changed = self._approvals() if speaks_of_rights else ""
 
     async def hint(self) -> str:
-        """What the next request says at its end."""
-        return self._changed
+        """What the next request says at its end: the board (to the Director always, to others at their beginning), changed rights."""
+        board = "" if self._seat.role.is_delegated and self._asked else await self._shop.desk.index()
+        self._asked = True
+        said = "\n\n".join(filter(None, (board, self._changed)))
+        return f"<{LABEL}>\n{said}\n</{LABEL}>" if said else ""
 
     def _approvals(self) -> str:
         """What runs unasked now, where the conversation says otherwise: it began in another process, with other options."""
         approvals = self._shop.approvals
         told = any(approvals in message.text for message in self._seat.conversation.messages if message.role == "user")
-        return "" if told else f"[yagent] Since this work was stopped, the approvals have changed. {approvals}"
+        return "" if told else f"Since this work was stopped, the approvals have changed. {approvals}"

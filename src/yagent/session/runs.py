@@ -139,6 +139,7 @@ class Runs:
 
     def _loop(self, seat: Seat, control: Control, frame: Frame, hooks: LoopHooks, permissions: Permissions) -> AgentLoop:
         shop, settings, role = self._shop, self._shop.settings, seat.role
+        slots = Slots(settings.parallel_delegations)
         scope = Scope(
             agent=seat.agent,
             workspace=shop.workspace,
@@ -148,10 +149,11 @@ class Runs:
             shell=shop.shell,
             jobs=self._task.jobs,
             ask=shop.asks.asker(frame.publisher, frame.activity),
-            delegate=Delegations(self.prepare, shop.roster, Slots(settings.parallel_delegations), frame, seat.stopped),
+            delegate=Delegations(self.prepare, shop.roster, slots, frame, stopped=seat.stopped, desk=shop.desk),
             consult=Consultation(lambda slot: shop.engine(role.name, slot), frame),
             remaining=frame.activity.remaining_total,
             queueing=frame.activity.frozen,
+            ran=shop.desk.ran,
             at_once=control.at_once,
         )
         invoker = Invoker(seat.surface, write_lock=shop.write_lock, clock=shop.clock, denied=frame.denied)

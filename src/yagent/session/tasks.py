@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import Coroutine, Sequence
 from contextlib import suppress
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 from yagent.agents.delegation.spawn import Commission
@@ -140,6 +141,7 @@ class TaskRunner:
         looking = self._shop.domain.go("look at the workspace", self._owned.surroundings.look(place, known))
         earlier = known if goes_on else None
         before = self._before = await self._state_before(place, looking)
+        self._shop.desk.changed = partial(self._changed, before, earlier, account)
         async with BackgroundJobs(self._shop.shell, changed=self._job_changed) as jobs:
             handle = self._shop.domain.go("director", self._carried_out(None if goes_on else prompt, account, jobs, looking))
             self.controls.director.ends_by(handle.cancel)
@@ -148,6 +150,13 @@ class TaskRunner:
             for name in await jobs.end_all(at_once=self.controls.director.at_once()):
                 account.warn(f"A background command was still running and was ended: {name}")
         return self._told(await self._given_account(result, account, earlier or await before))
+
+    async def _changed(self, before: Handle[WorkspaceState], earlier: WorkspaceState | None, account: TaskAccount) -> tuple[str, ...]:
+        """The files the task has changed so far, as evidence sees them."""
+        since = earlier or (await before.outcome()).value
+        if since is None or since.root is None:
+            return tuple(account.changed)
+        return tuple(change.path for change in (await self._owned.surroundings.changes(since))[0])
 
     async def _state_before(self, place: Handle[Place], looking: Handle[Found]) -> Handle[WorkspaceState]:
         """Take the state of the files, once the look that the first request waits for is done.
@@ -270,8 +279,9 @@ class TaskRunner:
         codes = [result.exit_code]
         if any(denied.answered_by == "nobody" for denied in account.denials):
             codes.append(DENIED)
-        if account.unproven:
-            account.warn(f"The result is unverified: {account.unproven}.")
+        proof = await self._shop.desk.verified()
+        if proof.reason:
+            account.warn(f"The result is {proof.state}: {proof.reason}.")
         changes, note = await self._owned.surroundings.changes(before)
         if note is not None and before.root is not None:
             account.warn(f"The list of changed files may be incomplete: {note}")
@@ -283,7 +293,7 @@ class TaskRunner:
             exit_code=strongest(codes),
             session=self._shop.session,
             usage=account.usage,
-            verification="unverified" if account.unproven else "none",
+            verification=proof.state,
             cost=account.cost if not account.cost_unknown else None,
             files_changed=changes,
             delegations=tuple(account.delegations),

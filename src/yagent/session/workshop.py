@@ -19,6 +19,7 @@ from yagent.runtime.clock import Clock
 from yagent.runtime.supervise import Domain
 from yagent.session.asks import AskDesk
 from yagent.session.controls import Controls
+from yagent.session.desk import Desk
 from yagent.session.fitting import Fittings
 from yagent.session.resume import ResumeSettings, Standing
 from yagent.session.taking_up import TakingUp
@@ -74,6 +75,7 @@ class Workshop:
     standing: Callable[[], Awaitable[Standing]]
     fittings: Fittings
     approvals: str
+    desk: Desk
     taking_up: TakingUp | None = None
 
 

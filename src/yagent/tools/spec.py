@@ -99,6 +99,11 @@ class Asker(Protocol):
         ...
 
 
+async def not_recorded(command: str, exit_code: int | None, output: bytes) -> str:
+    """Ends of commands are not kept as evidence."""
+    return ""
+
+
 @dataclass(frozen=True, slots=True)
 class Scope:
     """What one run of one agent brings to its tool calls."""
@@ -115,6 +120,7 @@ class Scope:
     consult: Consult
     remaining: Callable[[], float | None]  # seconds until this run's total limit; None without one
     queueing: Callable[[], AbstractContextManager[None]] = nullcontext  # stops this run's timers for as long as it waits for its turn
+    ran: Callable[[str, int | None, bytes], Awaitable[str]] = not_recorded  # keeps how a command ended (None: stopped); its id, or ""
     at_once: Callable[[], bool] = lambda: False  # whether what this run started is to be ended without being asked to first
 
 

@@ -1,6 +1,7 @@
 """A request seen without its dialect: what scripts decide by and what the checks compare."""
 
 import json
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
@@ -39,7 +40,8 @@ class Entry:
 
 @dataclass(frozen=True, slots=True)
 class RequestView:
-    """A whole request. `segments` are tools, system and messages in that order, each as canonical JSON without cache marks."""
+    """A whole request. `segments` are tools, system and messages in that order, each as canonical JSON without cache marks
+    and transient hints."""
 
     dialect: Dialect
     body: Mapping[str, Any]
@@ -90,7 +92,10 @@ def view_of(dialect: Dialect, body: Mapping[str, Any]) -> RequestView:
     reader = {"chat": _chat, "responses": _responses, "messages": _messages}[dialect]
     system, entries, tools, items = reader(body)
     head = [canonical(body.get("tools") or []), canonical(body.get("system") or body.get("instructions") or "")]
-    return RequestView(dialect, body, system, tuple(entries), tools, (*head, *(canonical(item) for item in items)))
+    return RequestView(dialect, body, system, tuple(entries), tools, (*head, *(TRANSIENT.sub("", canonical(item)) for item in items)))
+
+
+TRANSIENT = re.compile(r"\\n\\n<now>\\n.*?\\n</now>")  # what a request says beside the conversation, as it stands in JSON
 
 
 def canonical(value: Any) -> str:

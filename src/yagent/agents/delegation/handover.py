@@ -3,7 +3,9 @@
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
-from yagent.agents.loop.result import RunResult, render_handoff
+from yagent.agents.loop.result import RunResult
+from yagent.blackboard.evidence import LEGEND
+from yagent.blackboard.note import handoff_text
 from yagent.protocol.stop import StopReason
 from yagent.records import dataclass
 
@@ -72,10 +74,23 @@ class Circumstances:
     before: tuple[str, ...] | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class Handed:
+    """What became of a result: the words that stand for it where it is too long to be told ("" where it is not), whether what was changed
+    is proven (a word of `blackboard.verification`) and why not, one mark for each of its facts, and what could not be kept."""
+
+    short: str = ""
+    verification: str = "none"
+    reason: str = ""
+    marks: tuple[str, ...] = ()
+    problems: tuple[str, ...] = ()
+
+
 NOTHING_ELSE: Final = Circumstances()
+NOT_KEPT: Final = Handed()
 
 
-def render(name: str, result: RunResult, found: Circumstances = NOTHING_ELSE) -> str:
+def render(name: str, result: RunResult, found: Circumstances = NOTHING_ELSE, handed: Handed = NOT_KEPT) -> str:
     """The result as its reader sees it: a header that cannot be overlooked, what really happened, then the hand-over at its length.
 
     `name` is what the result can be referred to by, `repo#2`. Work that did not end by itself is called unfinished, an end without a
@@ -83,10 +98,13 @@ def render(name: str, result: RunResult, found: Circumstances = NOTHING_ELSE) ->
     """
     steps = "1 step" if result.steps == 1 else f"{result.steps} steps"
     status = "no hand-over" if result.is_finished and result.handoff is None else result.status
-    header = f"[{name} · {status} · {result.stop_reason} · {steps}]"
+    proof = [handed.verification] if handed.verification in ("unverified", "stale", "verified") else []
+    header = f"[{' · '.join((name, status, result.stop_reason, steps, *proof))}]"
     if found.unresolved:
         header += f" [unresolved: {len(found.unresolved)} ({', '.join(found.unresolved)})]"
     lines = [header, *_happened(result, found)]
+    if handed.reason:
+        lines.append(f"Not verified: {handed.reason}.")
     if not result.is_finished:
         why = _ENDS.get(result.stop_reason, "something failed in it")
         lines.append(f"It did not finish: {why}." + (f" {result.error}" if result.error else ""))
@@ -94,7 +112,7 @@ def render(name: str, result: RunResult, found: Circumstances = NOTHING_ELSE) ->
         return "\n".join([*lines, *result.notes, "It left no result."])
     if not result.is_finished:
         lines.append("What follows is unfinished work; check it before you build on it.")
-    return "\n".join([*lines, *result.notes, "", *_said(result)])
+    return "\n".join([*lines, *result.notes, "", *_said(result, handed)])
 
 
 def _happened(result: RunResult, found: Circumstances) -> Iterator[str]:
@@ -115,12 +133,16 @@ def _happened(result: RunResult, found: Circumstances) -> Iterator[str]:
         yield "It used no tool: nothing in this result was looked up."
 
 
-def _said(result: RunResult) -> Iterator[str]:
+def _said(result: RunResult, handed: Handed) -> Iterator[str]:
     """What the agent says, and the same at greater length where it said more."""
     if result.handoff is None:
-        yield result.deliverable
+        yield handed.short or result.deliverable
         return
-    summary = render_handoff(result.handoff)
+    if handed.marks:
+        yield f"Facts: {LEGEND}"
+    summary = handoff_text(result.handoff, handed.marks)
     yield summary
-    if result.deliverable not in summary:
+    if handed.short:
+        yield from ("", handed.short.rpartition("\n")[2])
+    elif result.deliverable not in summary:
         yield from ("", "In full:", result.deliverable)

@@ -5,7 +5,7 @@ from contextlib import AbstractAsyncContextManager, nullcontext, suppress
 from dataclasses import field
 from typing import Protocol
 
-from yagent.agents.delegation.handover import Circumstances, References, render, resolve
+from yagent.agents.delegation.handover import NOT_KEPT, Circumstances, Handed, References, render, resolve
 from yagent.agents.delegation.slots import Slots
 from yagent.agents.loop.carry_out import carry_out
 from yagent.agents.loop.frame import Frame
@@ -73,6 +73,37 @@ class PreparedRun:
     under_way: Callable[[], AbstractAsyncContextManager[bool | None]] = nullcontext
 
 
+class Desk(Protocol):
+    """Keeps results for later, bound by `session`."""
+
+    async def resolve(self, references: Sequence[str]) -> References | None:
+        """The earlier results that are meant; None where none are kept."""
+        ...
+
+    async def keep(self, commission: Commission, result: RunResult, changed: Sequence[str]) -> Handed:
+        """Keep the result of a delegation that changed these files."""
+        ...
+
+    async def degraded(self, commission: Commission, reasons: Sequence[str], report: str) -> None:
+        """Keep the report on one that did not go on."""
+        ...
+
+
+class NoDesk:
+    """Keeps nothing."""
+
+    async def resolve(self, references: Sequence[str]) -> References | None:
+        """See `Desk`."""
+        return None
+
+    async def keep(self, commission: Commission, result: RunResult, changed: Sequence[str]) -> Handed:
+        """See `Desk`."""
+        return NOT_KEPT
+
+    async def degraded(self, commission: Commission, reasons: Sequence[str], report: str) -> None:
+        """See `Desk`."""
+
+
 class Prepare(Protocol):
     """Makes a run of a role below `parent`, fresh or taken up; rights and limits are the parent's or narrower. Supplied by `session`."""
 
@@ -107,13 +138,21 @@ class Delegations:
     """The `Delegate` of one run. `stopped` are the delegations it had under way when it was stopped, by the id of their call."""
 
     def __init__(
-        self, prepare: Prepare, roster: Mapping[str, Role], slots: Slots, frame: Frame, stopped: Mapping[str, Stopped] | None = None
+        self,
+        prepare: Prepare,
+        roster: Mapping[str, Role],
+        slots: Slots,
+        frame: Frame,
+        *,
+        stopped: Mapping[str, Stopped] | None = None,
+        desk: Desk | None = None,
     ) -> None:
         self._prepare = prepare
         self._roster = roster
         self._slots = slots
         self._frame = frame
         self._stopped = dict(stopped or {})
+        self._desk = desk or NoDesk()
 
     async def __call__(self, request: DelegationRequest, call: CallContext) -> Output:
         """Run the role to its end. What fails comes back as an error result; only cancellation is raised."""
@@ -128,7 +167,7 @@ class Delegations:
             return Output(f"Delegations are nested {MAX_DEPTH} deep already. Do this part yourself.", is_error=True)
         account = self._frame.account
         identity = AgentIdentity(role.name, account.new_delegation(call.call_id), parent.depth + 1)
-        references = resolve(request.context_refs, account.results)
+        references = await self._desk.resolve(request.context_refs) or resolve(request.context_refs, account.results)
         return await self._carried(Commission(role, identity, account.name_result(role.name), call.call_id, request.task, references), call)
 
     async def _carried(self, commission: Commission, call: CallContext, resumption: Resumption | None = None) -> Output:
@@ -143,14 +182,18 @@ class Delegations:
             self._frame.recorder.append(EventMessage(BEGUN, {"call_id": commission.call_id, "delegation_id": identity.delegation_id}))
             result = await self._run(identity, commission.task, call.scope.agent, run)
         found = await watch.seen(commission.references.unresolved, run)
-        name = commission.name
-        self._frame.account.note_proof(name, changed=bool(found.changes or result.changed), ran=result.ran)
-        text = render(name, result, found)
-        self._frame.account.keep_result(name, text)
+        name, account = commission.name, self._frame.account
+        changed = [each.partition(" (")[0] for each in found.changes or result.changed]
+        handed = await self._desk.keep(commission, result, changed)
+        for problem in handed.problems:
+            account.warn(problem)
+        text = render(name, result, found, handed)
+        account.keep_result(name, text)
         return Output(text, is_error=result.status == "error", summary=f"{result.status} · {result.steps} steps")
 
     async def _taken_up(self, stopped: Stopped, call: CallContext) -> Output:
         if stopped.resumption is None:
+            await self._desk.degraded(stopped.commission, stopped.reasons, stopped.report)
             return self._reported(stopped)
         return await self._carried(stopped.commission, call, stopped.resumption)
 

@@ -84,8 +84,8 @@ class Fitting:
     def replied(self, usage: Usage | None) -> None:
         """The newest message is a reply, with what its call reported."""
         messages, before = self._conversation.messages, self._known()
-        if usage is not None and usage.total_input is not None and before.tokens is not None:
-            self._parts.counter.observe(messages[before.messages : -1], usage.total_input - before.tokens)
+        if usage is not None and (told := before.told(messages[:-1], usage)):
+            self._parts.counter.observe(*told)
         self._prefix = before.measured(messages, usage)
 
     async def fit(self, frame: Frame, step: int, changed: Sequence[str], summarise: Summarise, *, is_forced: bool = False) -> bool:

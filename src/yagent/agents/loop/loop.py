@@ -280,6 +280,7 @@ class AgentLoop:
         for output in outputs:
             if output.changed:
                 self._changed.update(dict.fromkeys(output.changed))
+                self._frame.account.changed.update(dict.fromkeys(output.changed))
                 self._ran.clear()
             if output.ran:
                 self._ran.append(output.ran)

@@ -1,5 +1,6 @@
 """What one run of one agent came to."""
 
+from yagent.blackboard.note import handoff_text
 from yagent.errors import YagentError
 from yagent.protocol.handoff import Handoff
 from yagent.protocol.stop import EXIT_CODES, SUCCESS, StopReason
@@ -51,15 +52,5 @@ class RunResult:
 def exit_deliverable(handoff: Handoff | None, reason: str, text: str) -> str:
     """The result of a run that ends by `agent_exit`: the hand-over, or that same message's text when it is longer than the conclusion."""
     if handoff is not None and len(text) <= len(handoff.conclusion):
-        return render_handoff(handoff) or reason.strip()
+        return handoff_text(handoff) or reason.strip()
     return text or reason.strip()
-
-
-def render_handoff(handoff: Handoff) -> str:
-    """The hand-over as text: the conclusion, its facts with their anchors, and what stayed open."""
-    lines = [handoff.conclusion]
-    if handoff.facts:
-        lines += ["", *(f"- {fact.claim}" + (f" ({fact.where})" if fact.where else "") for fact in handoff.facts)]
-    if handoff.open_questions:
-        lines += ["", "Open:", *(f"- {question}" for question in handoff.open_questions)]
-    return "\n".join(lines).strip()

@@ -1,7 +1,7 @@
 """What a whole task has used and may use: one account for the Director and everything below it."""
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import field
 
@@ -35,7 +35,7 @@ class TaskAccount:
     denials: list[DeniedAccount] = field(default_factory=list)
     delegations: list[DelegationAccount] = field(default_factory=list)
     results: dict[str, str] = field(default_factory=dict)  # "repo#2" and, for the newest of a role, "repo" -> rendered result
-    unproven: str = ""  # why the newest change of files is unverified, "" when it is not
+    changed: dict[str, None] = field(default_factory=dict)  # files that file tools changed, anywhere in the task
     runs: dict[str, int] = field(default_factory=dict)  # role -> delegations begun
     delegation_ids: set[str] = field(default_factory=set)
     warnings: list[str] = field(default_factory=list)
@@ -74,14 +74,6 @@ class TaskAccount:
             found = f"{call_id}-{number}"
         self.delegation_ids.add(found)
         return found
-
-    def note_proof(self, name: str, *, changed: bool, ran: Sequence[str]) -> None:
-        """Keep whether the newest change of files was followed by a command that succeeded; what the command proves is not judged here."""
-        if ran and ran[-1].endswith("exit 0"):
-            self.unproven = ""
-        elif changed:
-            what = f"its last command afterwards was: {ran[-1]}" if ran else "no command ran afterwards"
-            self.unproven = f"{name} changed files and {what}"
 
     def charge(self, identity: ModelIdentity, usage: Usage | None) -> float | None:
         """Add one call; returns its cost, None when unknown."""

@@ -1,6 +1,6 @@
 """All shipped tools, in the order in which models see them: looking, changing, running, thinking, delegating, ending."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from yagent.tools.builtin.cognition import cognition
 from yagent.tools.builtin.delegation import delegations
@@ -13,14 +13,15 @@ from yagent.tools.spec import AnySpec
 from yagent.workspace.search import Searcher
 
 
-def shipped_tools(searcher: Searcher, cognition_prompt: Callable[[str], str]) -> tuple[AnySpec, ...]:
-    """The tools of this package. `cognition_prompt(name)` gives the text of a file in `prompts/cognition/`."""
+def shipped_tools(searcher: Searcher, cognition_prompt: Callable[[str], str], notes: Sequence[AnySpec] = ()) -> tuple[AnySpec, ...]:
+    """The tools of this package. `cognition_prompt(name)` gives a file of `prompts/cognition/`; `notes` read those of a session."""
     return (
         *reading(),
         search_by_regex(searcher),
         *writing(),
         *shell(),
         *cognition(cognition_prompt),
+        *notes,
         *delegations(),
         load_tool(),
         ask_user_for_help(),

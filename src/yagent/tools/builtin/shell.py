@@ -57,7 +57,9 @@ def _run_bash() -> Spec[RunBash]:
         limit, remark = _limit(parameters.timeout, call.scope)
         scope = call.scope
         result = await scope.shell.run(parameters.command, scope.workspace, timeout=limit, on_output=call.progress, at_once=scope.at_once)
-        return _ran(parameters.command, result, limit, remark)
+        code = None if result.timed_out else result.exit_code
+        evidence = await scope.ran(parameters.command, code, result.output.encode("utf-8", "surrogatepass"))
+        return _ran(parameters.command, result, limit, remark, evidence)
 
     return Spec(
         "run_bash",
@@ -107,9 +109,10 @@ def _limit(wanted: int, scope: Scope) -> tuple[float, str]:
     return limit, f"its limit was {limit:.0f} s instead of {wanted} s: no more time is left in this run, so hand over what you have"
 
 
-def _ran(command: str, result: ShellResult, limit: float, remark: str) -> Output:
+def _ran(command: str, result: ShellResult, limit: float, remark: str, evidence: str) -> Output:
     """Output, then in brackets how it ended and what is worth knowing."""
-    said = [f"{_ended(command, result, limit, remark)}; {result.duration:.1f} s in {result.directory}"]
+    kept = f"; {evidence}" if evidence else ""
+    said = [f"{_ended(command, result, limit, remark)}; {result.duration:.1f} s in {result.directory}{kept}"]
     said += [*([remark] if remark else []), *result.notes]
     if result.left_behind and not result.timed_out:
         said.append(f"still running at its end and stopped: {', '.join(result.left_behind)}; use is_background for what should go on")

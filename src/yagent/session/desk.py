@@ -1,0 +1,175 @@
+"""What agents leave for each other in a session: notes with their evidence, results too long for a conversation, the ends of commands."""
+
+import os
+from collections.abc import Awaitable, Callable, Sequence
+from pathlib import Path
+
+from yagent.agents.delegation.handover import Handed, References
+from yagent.agents.delegation.spawn import Commission
+from yagent.agents.loop.result import RunResult
+from yagent.blackboard.artifacts import ArtifactNotKept, Artifacts, is_artifact_id
+from yagent.blackboard.board import Board, Draft, NoteNotKept
+from yagent.blackboard.evidence import MARKS, Evidence, Look
+from yagent.blackboard.note import NoteStatus
+from yagent.blackboard.resolve import resolve
+from yagent.blackboard.settings import BlackboardSettings
+from yagent.blackboard.verification import Verification, verification
+from yagent.protocol.stop import StopReason
+from yagent.records import dataclass
+from yagent.runtime.clock import Clock
+from yagent.runtime.regular_file import open_regular
+from yagent.runtime.supervise import in_thread
+
+LARGEST_FILE = 16 * 1024 * 1024  # bytes of a file that evidence looks at
+BYTES_PER_TOKEN = 4  # for the budget of a result, which need not be exact
+
+Changed = Callable[[], Awaitable[tuple[str, ...]]]
+
+
+@dataclass(frozen=True, slots=True)
+class Shelves:
+    """Where things are kept: the notes of all sessions, artifacts, and the workspace the evidence is in."""
+
+    notes: Path
+    artifacts: Path
+    workspace: Path
+
+
+class Desk:
+    """The desk of one session. `dropped(id)` gives a text that was taken out of a conversation, None for no such id."""
+
+    def __init__(
+        self, shelves: Shelves, board_id: str, clock: Clock, settings: BlackboardSettings, dropped: Callable[[str], Awaitable[str | None]]
+    ) -> None:
+        self._settings = settings
+        self._dropped = dropped
+        self._evidence = Evidence(Look(_reader(shelves.workspace), _stamper(shelves.workspace)))
+        self._board = Board(shelves.notes, board_id, clock, settings, self._evidence)
+        self._artifacts = Artifacts(shelves.artifacts, clock, settings)
+        self._has_notes = settings.enabled and self._board.directory.is_dir()
+        self.changed: Changed = _nothing_changed
+
+    @property
+    def board(self) -> Board:
+        """The notes."""
+        return self._board
+
+    async def index(self) -> str:
+        """The board at a glance, "" while it is empty."""
+        return await self._board.index() if self._has_notes else ""
+
+    async def resolve(self, references: Sequence[str]) -> References | None:
+        """What earlier results are meant; None where there are no notes."""
+        if not self._settings.enabled:
+            return None
+        pack = await resolve(references, self._board, self._artifacts.read)
+        return References(pack.texts, (*pack.unresolved, *pack.left_out))
+
+    async def full_text(self, identifier: str) -> str:
+        """The text that an id stands for. Raises NoSuchArtifact."""
+        if not is_artifact_id(identifier) and (text := await self._dropped(identifier)) is not None:
+            return text
+        return await self._artifacts.read(identifier)
+
+    async def ran(self, command: str, exit_code: int | None, output: bytes) -> str:
+        """Record the end of a command with the files it found changed; gives the id by which it can be cited."""
+        changed = await self.changed()
+        return (await in_thread(self._evidence.ran, command, exit_code, output, changed)).id
+
+    async def verified(self) -> Verification:
+        """Whether what the task changed is proven by a command that ran since."""
+        return await in_thread(verification, self._evidence, await self.changed())
+
+    async def keep(self, commission: Commission, result: RunResult, changed: Sequence[str]) -> Handed:
+        """Keep the result of a delegation: its note, and as an artifact what is too long to be told."""
+        if result.stop_reason is StopReason.PAUSED:
+            return Handed()
+        found = await in_thread(verification, self._evidence, changed)
+        problems: list[str] = []
+        body, artifact = result.deliverable, ""
+        try:
+            kept = await self._artifacts.fit(body, result.handoff, _tokens)
+            body, artifact = kept.text, kept.artifact
+        except ArtifactNotKept as failure:
+            problems.append(str(failure))
+        role, _, number = commission.name.partition("#")
+        draft = Draft(
+            agent=role,
+            delegation_id=commission.identity.delegation_id,
+            status=_status(result),
+            body=result.deliverable or str(result.error or ""),
+            handoff=result.handoff,
+            number=int(number) if number.isdecimal() else 0,
+            task=commission.task,
+            stop_reason=result.stop_reason.value,
+            verification=found.state,
+            artifact=artifact,
+        )
+        marks = await self._written(draft, problems)
+        return Handed(body if artifact else "", found.state, found.reason, marks, tuple(problems))
+
+    async def degraded(self, commission: Commission, reasons: Sequence[str], report: str) -> None:
+        """Keep the report on a delegation that did not go on."""
+        role, _, number = commission.name.partition("#")
+        draft = Draft(
+            agent=role,
+            delegation_id=commission.identity.delegation_id,
+            status="degraded",
+            body=report,
+            number=int(number) if number.isdecimal() else 0,
+            task=commission.task,
+            reasons=tuple(reasons),
+        )
+        await self._written(draft, [])
+
+    async def _written(self, draft: Draft, problems: list[str]) -> tuple[str, ...]:
+        """Write a note; the marks of its facts."""
+        try:
+            head = await self._board.write(draft)
+        except NoteNotKept as failure:
+            problems.append(str(failure))
+            return ()
+        if head is None:
+            return ()
+        self._has_notes = True
+        verdicts = await in_thread(lambda: [self._evidence.check_fact(anchors) for anchors in head.anchors])
+        return tuple(MARKS[verdict.mark] for verdict in verdicts) if draft.handoff is not None else ()
+
+
+async def _nothing_changed() -> tuple[str, ...]:
+    return ()
+
+
+def _tokens(text: str) -> int:
+    return len(text.encode("utf-8", "surrogatepass")) // BYTES_PER_TOKEN
+
+
+def _status(result: RunResult) -> NoteStatus:
+    """J-03: the outcome of the delegation decides `error`, its own word the rest."""
+    return "ok" if result.status == "ok" else "partial" if result.status == "partial" else "error"
+
+
+def _reader(workspace: Path) -> Callable[[str], bytes | None]:
+    def read(path: str) -> bytes | None:
+        place = workspace / path
+        try:
+            with open_regular(place) as stream:
+                data = stream.read(LARGEST_FILE + 1)
+        except FileNotFoundError:
+            return None
+        if len(data) > LARGEST_FILE:
+            raise OSError(f"{path} is too large to be looked at")
+        return data
+
+    return read
+
+
+def _stamper(workspace: Path) -> Callable[[str], object]:
+    def stamp(path: str) -> object:
+        try:
+            status = os.stat(workspace / path)
+        except FileNotFoundError:
+            return "none"
+        return (status.st_mtime_ns, status.st_size, status.st_ino)
+
+    return stamp

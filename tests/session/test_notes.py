@@ -1,0 +1,91 @@
+"""What delegations leave on the board: notes, the index in later requests, references, long results, evidence."""
+
+from __future__ import annotations
+
+from tests.support.model_server import Agent, ModelServer, Reply, call, hand_over
+from tests.support.session import Sessions
+
+FACT = {"claim": "the first line says so", "where": "notes.txt:1"}
+
+
+async def _looks(agent: Agent) -> Reply:
+    await agent.call("read_file", path="notes.txt")
+    return hand_over("The answer is in the first line.", facts=[FACT])
+
+
+async def test_a_delegation_leaves_a_note_that_later_requests_are_told_of_and_that_is_never_recorded(
+    sessions: Sessions, model_server: ModelServer
+) -> None:
+    model_server.play({"are the Director": [call("delegate_repo", task="look"), call("list_dir", path="."), "done"], "are Repo": _looks})
+    async with sessions.open() as opened:
+        result = await opened.do("the task")
+    director = [view for view in model_server.views if "the Director" in view.identity]
+    assert "<now>" not in str(director[0].body)
+    for view in director[1:]:
+        newest = view.entries[-1].results[-1].text
+        assert "<now>" in newest
+        assert "repo#1 · ok · ✓ · The answer is in the first line." in newest
+    assert sum(str(view.body).count("<now>") for view in director) == 2
+    (note,) = sessions.home.glob(".yagent/notes/**/*.md")
+    assert note.parent.name == "repo"
+    assert "The answer is in the first line." in note.read_text()
+    assert result.session == note.parent.parent.name
+    recorded = "".join(path.read_text() for path in sessions.home.glob(".yagent/data/rollout/**/*.jsonl"))
+    assert "<now>" not in recorded
+
+
+async def test_a_long_result_is_told_by_its_conclusion_and_can_be_read_whole(sessions: Sessions, model_server: ModelServer) -> None:
+    long = "word " * 3000
+    seen: list[str] = []
+
+    async def director(agent: Agent) -> Reply:
+        told = await agent.call("delegate_chat", task="write")
+        identifier = told.split('"artifact_id": "')[1].split('"')[0]
+        seen.append(told)
+        seen.append(await agent.call("read_artifact", artifact_id=identifier))
+        seen.append(await agent.call("read_note", note_id="chat#1"))
+        return Reply("done")
+
+    model_server.play({"are the Director": director, "are Chat": [Reply(long, calls=hand_over("Short.").calls)]})
+    async with sessions.open() as opened:
+        await opened.do("the task")
+    assert len(seen[0]) < 1000
+    assert "word word" in seen[1]
+    assert "Short." in seen[2]
+
+
+async def test_what_was_changed_and_not_proven_is_unverified_until_a_command_proves_it(
+    sessions: Sessions, model_server: ModelServer
+) -> None:
+    async def coding(agent: Agent) -> Reply:
+        await agent.call("create_file", path="made.txt", content="made\n")
+        if "prove" in agent.view.task:
+            assert "run#" in await agent.call("run_bash", command="cat made.txt")
+        return hand_over("made it")
+
+    for task, state in (("make", "unverified"), ("prove", "verified")):
+        model_server.play({"are the Director": [call("delegate_coding", task=task), "done"], "are Coding": coding})
+        async with sessions.open(mode="yolo") as opened:
+            result = await opened.do("the task")
+        assert result.verification == state, result.warnings
+        assert f" · {state}]" in model_server.views[-1].entries[-1].results[0].text
+        (sessions.workspace / "made.txt").unlink()
+
+
+async def test_references_are_looked_up_on_the_board_also_in_a_later_task(sessions: Sessions, model_server: ModelServer) -> None:
+    async with sessions.open() as opened:
+        model_server.play({"are the Director": [call("delegate_repo", task="look"), "done"], "are Repo": _looks})
+        await opened.do("one")
+        model_server.play({"are the Director": [call("delegate_chat", task="use it", context_refs=["agent:repo"]), "done"],
+                           "are Chat": [hand_over("used")]})  # fmt: skip
+        await opened.do("two")
+    chat = next(view for view in model_server.views if "are Chat" in view.identity)
+    assert "the first line says so" in chat.task
+
+
+async def test_switched_off_nothing_is_written_or_shown(sessions: Sessions, model_server: ModelServer) -> None:
+    model_server.play({"are the Director": [call("delegate_repo", task="look"), "done"], "are Repo": _looks})
+    async with sessions.open(environ=sessions.environment(YAGENT_BLACKBOARD="0")) as opened:
+        await opened.do("the task")
+    assert not list(sessions.home.glob(".yagent/notes/**/*.md"))
+    assert not any("<now>" in str(view.body) for view in model_server.views)
