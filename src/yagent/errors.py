@@ -58,6 +58,7 @@ YagentError
   OutputClosed
   OutputFailed
     OutputMissing
+  TerminalClosed
   RolloutError
   SessionInUse
   ForkedFromNothing

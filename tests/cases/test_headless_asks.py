@@ -193,17 +193,37 @@ async def test_nobody_is_asked_while_somebody_else_has_the_foreground(yagent: Co
     assert terminal.seen == b""
 
 
-async def test_a_terminal_that_hangs_up_during_a_question_ends_the_run(yagent: CommandLine, model_server: ModelServer) -> None:
+@pytest.mark.parametrize("way", ["the window is closed", "end of input"])
+async def test_a_terminal_that_is_closed_during_a_question_stops_the_run_and_denies_nothing(
+    yagent: CommandLine, model_server: ModelServer, way: str
+) -> None:
     play_one(model_server, *TOUCH)
     async with Terminal() as terminal:
         process = await terminal.start(yagent, "-p", "go", "--output", "json", stdout=asyncio.subprocess.PIPE)
         waiting = asyncio.ensure_future(ended(process, limit=15))
         await terminal.see("say why: ")
-        terminal.hang_up()
+        if way == "end of input":
+            terminal.type("\x04")
+        else:
+            terminal.hang_up()
         result = await waiting
-    assert result.code in (4, 143)
+    assert (result.code, result.document["stop_reason"], result.document["denied"]) == (143, "cancelled", [])
     assert not (yagent.workspace / "made").exists()
-    assert yagent.records()[0][-1]["payload"]["data"]["stop_reason"] in ("cancelled", "plain_text")
+    assert [records[-1]["payload"]["data"]["stop_reason"] for records in yagent.records()] == ["cancelled", "cancelled"]
+    assert "nobody" not in json.dumps(yagent.records())
+
+    async def again(agent: Agent) -> Reply:
+        (told,) = await agent.calls(TOUCH[1])
+        return hand_over(told.text)
+
+    model_server.play({"are the Director": ["done"], "are Coding": again})
+    async with Terminal() as terminal:
+        process = await terminal.start(yagent, "resume", result.document["session"], stdout=asyncio.subprocess.PIPE)
+        waiting = asyncio.ensure_future(ended(process, limit=15))
+        await terminal.see("say why: ")
+        terminal.type("y\n")
+        assert (await waiting).code == 0
+    assert (yagent.workspace / "made").exists()
 
 
 async def test_an_interrupt_during_a_question_ends_the_run_and_leaves_the_terminal_sane(

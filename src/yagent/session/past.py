@@ -17,9 +17,9 @@ from yagent.rollout.replay import Replayed
 from yagent.rollout.scan import SessionRecords
 from yagent.runtime.left_behind import remove_half_written
 from yagent.runtime.supervise import in_thread
-from yagent.session.request import Resume
+from yagent.session.request import DEMONSTRATIONS, Resume
 from yagent.session.resume import ResumeRefused
-from yagent.session.taking_up import MAY_GO_ON, TakenUp, TakingUp
+from yagent.session.taking_up import DONE, MAY_GO_ON, TakenUp, TakingUp
 
 NEWEST = 100  # sessions among which the newest that is not in use is looked for
 _RESULT = re.compile(r"\[([a-z_]+#\d+) · ")
@@ -59,10 +59,15 @@ class Past:
         ended = self.director.stop_reason
         if not self.has_begun and not self.prompt:
             raise ResumeRefused(f'Nothing of session {self.session} is on the record, not even its task. Begin again: yagent -p "…"')
+        new_words = f'yagent -r {self.session} -p "…"'
+        if ended in DONE:
+            raise ResumeRefused(
+                f"Session {self.session} has its answer, which is on the record: yagent sessions show {self.session}. "
+                f"Say what to do next: {new_words}"
+            )
         if ended not in MAY_GO_ON:
             raise ResumeRefused(
-                f"Session {self.session} was not stopped on the way ({resumable(ended)[1]}). "
-                f'Say what to do next: yagent -r {self.session} -p "…"'
+                f"Session {self.session} was not stopped on the way ({resumable(ended)[1]}). Say what to do next: {new_words}"
             )
 
     async def under_way(self) -> tuple[UnderWay, ...]:
@@ -150,6 +155,8 @@ def _nowhere(directory: Path, workspace: Path, prefix: str) -> str:
     elsewhere = [each for place in others if place.is_dir() for each in _of(place, prefix)]
     if not elsewhere:
         return f"No recorded session has an id that begins with {prefix!r}. See: yagent sessions list --all"
+    if elsewhere[0].path.parent.name == DEMONSTRATIONS:
+        return f"Session {elsewhere[0].session} is a demonstration. The last one that was stopped goes on with: yagent demo --resume"
     other = elsewhere[0].project_dir
     if os.path.isdir(other):
         return f"Session {elsewhere[0].session} belongs to {other}, not to {workspace}. Go on with it there: cd {other}"

@@ -3,8 +3,11 @@
 from collections.abc import Mapping
 from dataclasses import field
 from pathlib import Path
+from typing import Final
 
 from yagent.records import dataclass
+
+DEMONSTRATIONS: Final = "demonstrations"  # where their records are kept, apart from those of the user's own work
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

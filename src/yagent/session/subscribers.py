@@ -1,6 +1,7 @@
 """Who listens to the bus besides the front ends: the logs of model calls, tools and delegations (U-09, C-35, D-24, F-27)."""
 
 import logging
+from collections.abc import Mapping
 
 from yagent.protocol.events import (
     DelegationEnded,
@@ -12,12 +13,15 @@ from yagent.protocol.events import (
     ToolCallResult,
     ToolCallStart,
 )
+from yagent.protocol.stop import StopReason
 from yagent.runtime.bus import Bus
 from yagent.runtime.supervise import Domain, Handle
 
 LLM = logging.getLogger("yagent.llm.calls")
 TOOLS = logging.getLogger("yagent.tools.calls")
 DELEGATIONS = logging.getLogger("yagent.agents.delegation.runs")
+STOPPED: Mapping[str, str] = {StopReason.CANCELLED: "stopped", StopReason.PAUSED: "paused"}  # which is no error
+CUT_SHORT: Mapping[str, str] = {"cancelled": "stopped", "not run": "not run"}  # summaries of calls
 CLIP = 2000  # characters of an argument or a result in a log line
 
 TYPES = frozenset(
@@ -46,11 +50,12 @@ def log_event(event: Event) -> None:
         case ToolCallStart():
             TOOLS.info("%s %s %s %s", who, payload.call_id, payload.name, payload.arguments[:CLIP])
         case ToolCallResult():
-            outcome = "ok" if payload.ok else "error"
+            outcome = "ok" if payload.ok else CUT_SHORT.get(payload.summary, "error")
             TOOLS.info("%s %s %s %s in %d ms: %s", who, payload.call_id, payload.name, outcome, payload.duration_ms, payload.text[:CLIP])
         case DelegationStarted():
             DELEGATIONS.info("%s %s for %s: %s", who, payload.agent, payload.parent_delegation_id or "director", payload.task[:CLIP])
         case DelegationEnded():
-            DELEGATIONS.info("%s %s %s (%s) after %d steps", who, payload.agent, payload.status, payload.stop_reason, payload.steps)
+            status = STOPPED.get(payload.stop_reason, payload.status)
+            DELEGATIONS.info("%s %s %s (%s) after %d steps", who, payload.agent, status, payload.stop_reason, payload.steps)
         case _:
             return

@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import os
 import re
+import shlex
 import signal
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 
 from tests.support.command_line import CommandLine, Ended, ended, until
-from tests.support.model_server import Call, Chaos, ModelServer, Reply, call
+from tests.support.model_server import Call, Chaos, ModelServer, Reply, call, hand_over
 from tests.support.model_server.scripts import Roles
 from tests.support.terminal import Terminal
+from yagent.apps.cli.run import WorkOptions, again
 from yagent.protocol.stop import USAGE
 
 pytestmark = [pytest.mark.real_time, pytest.mark.slow]
@@ -78,15 +81,56 @@ async def test_a_run_that_is_ended_at_once_names_it_too(yagent: CommandLine, mod
     os.kill(process.pid, signal.SIGINT)
     os.kill(process.pid, signal.SIGTERM)
     run = await ended(process)
-    assert way_on(run) == [f"yagent resume {session_of(yagent)}"]
+    assert way_on(run) == [f"yagent resume {session_of(yagent)} -Y"]
     answers(model_server, "the answer")
-    assert (await yagent.run("resume", session_of(yagent), "-Y")).answer == "the answer\n"
+    assert (await yagent.run(*shlex.split(way_on(run)[0])[1:])).answer == "the answer\n"
+
+
+async def test_a_run_goes_on_with_the_rights_and_limits_it_had(yagent: CommandLine, model_server: ModelServer) -> None:
+    given = ["--max-steps", "7", "--allow", "shell(touch *)", "--deny", "shell(rm *)", "--pass-env", "LANG", "-d", "devops"]
+    run = await stopped(yagent, model_server, *given)
+    (line,) = way_on(run)
+    assert line == f"yagent resume {session_of(yagent)} {shlex.join(given)}"
+    model_server.memory.conversations.clear()
+    model_server.play(
+        {
+            "are the Director": [call("delegate_coding", task="touch it"), "done"],
+            "are Coding": [call("run_bash", command="touch made"), hand_over("made")],
+        }
+    )
+    resumed = await yagent.run(*shlex.split(line)[1:])
+    assert (resumed.code, resumed.answer) == (0, "done\n"), resumed.told
+    assert (yagent.workspace / "made").exists()
+
+
+def test_every_option_that_decides_what_may_be_done_is_said_again_as_it_is_parsed() -> None:
+    assert again(WorkOptions()) == ""
+    assert again(WorkOptions(yolo=True, full_yolo=True, quiet=True, output="json")) == "-Y"
+    options = WorkOptions(
+        yolo=True,
+        model="-odd",
+        provider="a b",
+        config=Path("-c.toml"),
+        max_steps=3,
+        max_cost=0.5,
+        timeout="20m",
+        allow=["shell(git log *)", "--x"],
+        ask=["edit(**)"],
+        deny=["shell(rm 'a')"],
+        pass_env=["A", "B"],
+        disable_agents=["repo,devops"],
+    )
+    assert shlex.split(again(options)) == [
+        *("-y", "-m-odd", "--provider", "a b", "-c-c.toml", "--max-steps", "3", "--max-cost", "0.5", "--timeout", "20m"),
+        *("--allow", "shell(git log *)", "--allow=--x", "--ask", "edit(**)", "--deny", "shell(rm 'a')"),
+        *("--pass-env", "A", "--pass-env", "B", "-d", "repo,devops"),
+    ]
 
 
 async def test_a_run_at_its_limit_names_the_form_with_new_words(yagent: CommandLine, model_server: ModelServer) -> None:
     model_server.play({"are the Director": [call("read_file", path="notes.txt"), HANGING, HANGING]})
     run = await yagent.run("-p", "x", "--timeout", "2s")
-    assert (run.code, way_on(run)) == (3, [f'yagent -r {session_of(yagent)} -p "…"'])
+    assert (run.code, way_on(run)) == (3, [f'yagent -r {session_of(yagent)} --timeout 2s -p "…"'])
     refused = await yagent.run("resume", session_of(yagent))
     assert (refused.code, refused.answer) == (USAGE, "")
     assert f'yagent -r {session_of(yagent)} -p "…"' in refused.told
@@ -125,6 +169,8 @@ async def test_an_answered_session_takes_new_words_and_does_not_go_on_by_itself(
         refused = await yagent.run(*arguments)
         assert (refused.code, refused.answer) == (USAGE, "")
         assert f'yagent -r {session} -p "…"' in refused.told
+        assert f"has its answer, which is on the record: yagent sessions show {session}." in refused.told
+        assert "Going on" not in refused.told
     assert len(model_server.exchanges) == asked
     answers(model_server, "the second answer")
     assert (await yagent.run("-C", "-p", "more")).answer == "the second answer\n"

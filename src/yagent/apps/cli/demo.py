@@ -24,9 +24,8 @@ from yagent.records import dataclass
 from yagent.rollout.index import IN_USE, SessionSummary, list_sessions, resumable
 from yagent.runtime.clock import SystemClock
 from yagent.session.build import open_session
-from yagent.session.request import Resume, RunFlags, SessionRequest
+from yagent.session.request import DEMONSTRATIONS, Resume, RunFlags, SessionRequest
 
-KEPT_AS: Final = "demonstrations"  # their records, apart from those of the user's own work
 PLACE: Final = "yagent-demo-"
 RECENT: Final = 20
 
@@ -91,7 +90,7 @@ def command(context: typer.Context, options: DemoOptions) -> None:
 def _recorded() -> list[SessionSummary]:
     """The newest demonstrations."""
     with records() as home:
-        return list_sessions(home.rollout_dir(KEPT_AS), RECENT)
+        return list_sessions(home.rollout_dir(DEMONSTRATIONS), RECENT)
 
 
 def _stopped() -> SessionSummary:
@@ -135,7 +134,7 @@ async def _play(copy: _Copy, stopped: SessionSummary | None, *, fast: bool) -> i
     python = str(Path(sys.executable).parent)
     environ = {**os.environ, "PATH": os.pathsep.join((python, os.environ.get("PATH", os.defpath)))}
     resume = None if stopped is None else Resume(stopped.session)
-    request = SessionRequest(workspace=workspace, environ=environ, flags=RunFlags(mode="yolo"), resume=resume, kept_as=KEPT_AS)
+    request = SessionRequest(workspace=workspace, environ=environ, flags=RunFlags(mode="yolo"), resume=resume, kept_as=DEMONSTRATIONS)
     async with open_session(request, clock, source=replay) as session:
         copy.is_ours = True  # the session's lock is ours
         code = await run_one_shot(replay.client(session), OneShot(prompt=prompt), clock)

@@ -7,7 +7,7 @@ from rich.live import Live
 from rich.text import Text
 from rich.tree import Tree
 
-from yagent.apps.cli.progress import Lines, one_line, subject_of
+from yagent.apps.cli.progress import Lines, ending, one_line, subject_of
 from yagent.protocol.events import (
     DelegationEnded,
     DelegationStarted,
@@ -52,12 +52,15 @@ class LiveProgress:
             case UserHelpResponse():
                 self._asks.discard(event.payload.request_id)
         self._change(event)
-        line = self._lines.of(event)
-        if line:
-            self._held.append(line)
+        self.say(self._lines.of(event))
         if not self._asks:
             self._start()
             self._release()
+
+    def say(self, line: str) -> None:
+        """Have a line drawn with the next event."""
+        if line:
+            self._held.append(line)
 
     def close(self) -> None:
         """Leave the terminal as it was, with every line that was held back."""
@@ -89,8 +92,8 @@ class LiveProgress:
                 self._agents[payload.delegation_id] = child
                 self._agents.get(payload.parent_delegation_id or "", self._director).children.append(child)
             case DelegationEnded():
-                agent.state = "✓" if payload.status == "ok" else "✗"
-                agent.doing = f"{payload.status} · {payload.duration_ms / 1000:.0f} s"
+                agent.state, word = ending(payload)
+                agent.doing = f"{word} · {payload.duration_ms / 1000:.0f} s"
             case LlmCallStart():
                 agent.step = payload.call_no
                 agent.doing = agent.doing or "thinks"

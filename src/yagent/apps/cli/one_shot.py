@@ -1,26 +1,23 @@
 """One task from a script or a shell: run it, show what happens, deliver the answer, end honestly."""
 
-import asyncio
-import logging
 import os
-import signal
 from collections.abc import AsyncIterator, Callable
 from contextlib import AsyncExitStack, suppress
 from typing import Literal, Protocol, TypeAlias
 
 from yagent.apps.cli import outcome
+from yagent.apps.cli.interruption import Interruption
 from yagent.apps.cli.progress import PlainProgress, write_to_standard_error
 from yagent.apps.cli.standard_output import OutputClosed, OutputFailed, StandardOutput
-from yagent.apps.cli.terminal_asks import TerminalAsks
-from yagent.errors import YagentError
+from yagent.apps.cli.terminal_asks import TerminalAsks, TerminalClosed
 from yagent.protocol.asks import Ask
 from yagent.protocol.client import Client
 from yagent.protocol.event_json import to_json_line
-from yagent.protocol.events import Event, Payload, UserHelpNeeded, UserHelpResponse
+from yagent.protocol.events import Event, Payload, TaskStarted, UserHelpNeeded, UserHelpResponse
 from yagent.protocol.ids import AgentIdentity
 from yagent.protocol.ops import AnswerAsk, ResumeTask, Shutdown, StartTask, StopTask
 from yagent.protocol.result import TaskResult
-from yagent.protocol.stop import INTERRUPTED, PIPE_CLOSED, TERMINATED, StopReason
+from yagent.protocol.stop import PIPE_CLOSED, StopReason
 from yagent.records import dataclass
 from yagent.runtime.clock import Clock
 from yagent.runtime.supervise import Domain, Handle
@@ -33,13 +30,16 @@ SHOW_CURSOR = "\x1b[?25h"
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OneShot:
     """What the command line asked for. `prompt` None: a recorded session goes on where it stood. `terminal` is a descriptor on which
-    somebody can answer, None when nobody can."""
+    somebody can answer, None when nobody can. `opening` is said when the task begins. Whoever stops it is told how to go on with it when it
+    `may_go_on`: with the options `again`, quoted for a shell."""
 
     prompt: str | None
     output: OutputFormat = "text"
     quiet: bool = False
     terminal: int | None = None
-    may_go_on: bool = False  # whoever stops it is told how to go on with it
+    opening: str = ""
+    may_go_on: bool = False
+    again: str = ""
 
 
 class Progress(Protocol):
@@ -47,6 +47,10 @@ class Progress(Protocol):
 
     def show(self, event: Event) -> None:
         """Draw one."""
+        ...
+
+    def say(self, line: str) -> None:
+        """Draw a line that no event says."""
         ...
 
     def close(self) -> None:
@@ -61,10 +65,11 @@ async def run_one_shot(client: Client, run: OneShot, clock: Clock) -> int:
         domain = await stack.enter_async_context(Domain("one-shot"))
         faces = _Faces(client, run, out, domain)
         stack.callback(faces.close)
-        interruption = _Interruption(lambda: domain.go("stop", _stop(client)), lambda: _leave_at_once(client, run, faces))
+        interruption = Interruption(lambda: domain.go("stop", _stop(client)), lambda: _leave_at_once(client, run, faces))
         interruption.install()
+        stack.callback(interruption.release)
         stack.callback(out.watch(interruption.output_closed))
-        watching = domain.go("events", faces.watch(client.events(), interruption.output_closed))
+        watching = domain.go("events", faces.watch(client.events(), interruption))
         result = await client.submit(ResumeTask() if run.prompt is None else StartTask(run.prompt))
         await client.submit(Shutdown())
         await watching
@@ -75,7 +80,7 @@ async def run_one_shot(client: Client, run: OneShot, clock: Clock) -> int:
         if not run.quiet and code != PIPE_CLOSED:
             write_to_standard_error(outcome.summary(result, clock.now() - began))
             if run.may_go_on and client.snapshot().resumable:
-                _tell_way_on(outcome.way_on(result.session, result.stop_reason))
+                _tell_way_on(outcome.way_on(result.session, result.stop_reason, run.again))
         return code
 
 
@@ -84,7 +89,7 @@ def _leave_at_once(client: Client, run: OneShot, faces: "_Faces") -> None:
     faces.close_at_once()
     at_hand = client.snapshot()
     if run.may_go_on and not run.quiet and at_hand.resumable:
-        _tell_way_on(outcome.way_on(at_hand.session, StopReason.CANCELLED))
+        _tell_way_on(outcome.way_on(at_hand.session, StopReason.CANCELLED, run.again))
 
 
 def _tell_way_on(line: str) -> None:
@@ -97,7 +102,7 @@ async def _stop(client: Client) -> None:
         await client.submit(StopTask(reason="interrupted"))
 
 
-async def _deliver(run: OneShot, out: StandardOutput, result: TaskResult, interruption: "_Interruption") -> int:
+async def _deliver(run: OneShot, out: StandardOutput, result: TaskResult, interruption: Interruption) -> int:
     """Write the answer and the account; the exit code."""
     if interruption.exit_code == PIPE_CLOSED:
         return PIPE_CLOSED
@@ -115,34 +120,6 @@ async def _deliver(run: OneShot, out: StandardOutput, result: TaskResult, interr
     return result.exit_code if interruption.exit_code is None else interruption.exit_code
 
 
-class _Interruption:
-    """Signals of a run: the first ends it in order, a second one at once."""
-
-    def __init__(self, stop: Callable[[], object], at_once: Callable[[], None]) -> None:
-        self.exit_code: int | None = None
-        self._stop = stop
-        self._at_once = at_once
-
-    def install(self) -> None:
-        loop = asyncio.get_running_loop()
-        for number, code in ((signal.SIGINT, INTERRUPTED), (signal.SIGTERM, TERMINATED), (signal.SIGHUP, TERMINATED)):
-            loop.add_signal_handler(number, self._arrived, code)
-
-    def output_closed(self, failure: YagentError | None = None) -> None:
-        """The reader of our output went away, or it cannot be written: nobody gets what we do."""
-        if self.exit_code is None:
-            self.exit_code = PIPE_CLOSED if failure is None else failure.exit_code
-            self._stop()
-
-    def _arrived(self, code: int) -> None:
-        if self.exit_code in (INTERRUPTED, TERMINATED):
-            self._at_once()
-            logging.shutdown()  # writes what has gathered
-            os._exit(code)  # the workspace's lifeline ends what still runs when we are gone
-        self.exit_code = code
-        self._stop()
-
-
 class _Faces:
     """What of the events of a run people and programs see, and the asks they answer."""
 
@@ -155,16 +132,16 @@ class _Faces:
         self._asks = None if run.terminal is None else TerminalAsks(run.terminal)
         self._asking: dict[str, Handle[None]] = {}
 
-    async def watch(self, events: AsyncIterator[Event], output_closed: Callable[[YagentError], None]) -> None:
+    async def watch(self, events: AsyncIterator[Event], interruption: Interruption) -> None:
         """Draw and write events until the stream ends."""
         async for event in events:
             self._show(event)
-            self._take_ask(event.payload)
+            self._take_ask(event.payload, interruption)
             if self._run.output == "stream-json":
                 try:
                     await self._out.write(f"{to_json_line(event)}\n")
                 except (OutputClosed, OutputFailed) as failure:
-                    output_closed(failure)
+                    interruption.output_closed(failure)
                     return
 
     def close(self) -> None:
@@ -183,20 +160,22 @@ class _Faces:
         progress = self._progress
         if progress is None:
             return
+        if isinstance(event.payload, TaskStarted) and self._run.opening:
+            _or_gone(lambda: progress.say(self._run.opening))
         if not _or_gone(lambda: progress.show(event)):
             self._progress = None
 
-    def _take_ask(self, payload: Payload) -> None:
+    def _take_ask(self, payload: Payload, interruption: Interruption) -> None:
         """Put an ask to the person there; one that was answered or given up elsewhere is no longer put."""
         match payload:
             case UserHelpNeeded() if self._asks is not None:
-                self._asking[payload.request_id] = self._domain.go("ask", self._answer(self._asks, payload))
+                self._asking[payload.request_id] = self._domain.go("ask", self._answer(self._asks, payload, interruption))
             case UserHelpResponse():
                 asking = self._asking.pop(payload.request_id, None)
                 if asking is not None:
                     asking.cancel()
 
-    async def _answer(self, asks: TerminalAsks, needed: UserHelpNeeded) -> None:
+    async def _answer(self, asks: TerminalAsks, needed: UserHelpNeeded, interruption: Interruption) -> None:
         ask = Ask(
             id=needed.request_id,
             kind=needed.kind,
@@ -208,7 +187,12 @@ class _Faces:
             offers=needed.offers,
             tool=needed.tool,
         )
-        await self._client.submit(AnswerAsk(needed.request_id, await asks.answer(ask, len(self._asking) - 1)))
+        try:
+            answer = await asks.answer(ask, len(self._asking) - 1)
+        except TerminalClosed:
+            interruption.terminal_closed()
+            return
+        await self._client.submit(AnswerAsk(needed.request_id, answer))
 
 
 def _or_gone(draw: Callable[[], None]) -> bool:

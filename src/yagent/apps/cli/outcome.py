@@ -77,14 +77,15 @@ def summary(result: TaskResult, seconds: float) -> str:
     return " · ".join([*filter(None, parts), _duration(seconds)])
 
 
-def way_on(session: str, reason: StopReason) -> str:
-    """The command that goes on with a session whose task ended so: as it stands where it was stopped, else with new words; "" after an
-    answer, and where new words would not help."""
+def way_on(session: str, reason: StopReason, again: str = "") -> str:
+    """The command that goes on with a session whose task ended so, with the options `again`: as it stands where it was stopped, else with
+    new words; "" after an answer, and where new words would not help."""
+    options = f" {again}" if again else ""
     if reason in (StopReason.CANCELLED, StopReason.PAUSED):
-        return f"yagent resume {session}"
+        return f"yagent resume {session}{options}"
     if reason in (StopReason.AGENT_EXIT, StopReason.PLAIN_TEXT, StopReason.CONTEXT_OVERFLOW):
         return ""
-    return f'yagent -r {session} -p "…"'
+    return f'yagent -r {session}{options} -p "…"'
 
 
 def _changes(result: TaskResult) -> str:

@@ -3,7 +3,7 @@
 import json
 import os
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 from yagent.protocol.events import (
     ContextLoaded,
@@ -16,9 +16,12 @@ from yagent.protocol.events import (
     ToolCallStart,
     WarningIssued,
 )
+from yagent.protocol.stop import StopReason
 from yagent.protocol.visible import visible
 from yagent.records import dataclass
 
+STOPPED: Mapping[str, str] = {StopReason.CANCELLED: "stopped", StopReason.PAUSED: "paused"}
+CUT_SHORT: Mapping[str, str] = {"cancelled": "stopped", "not run": "not run"}  # summaries of calls
 WIDTH = 160  # characters of a progress line
 Write = Callable[[str], None]
 
@@ -92,8 +95,19 @@ class PlainProgress:
         if line:
             self._write(line)
 
+    def say(self, line: str) -> None:
+        """Draw a line that no event says."""
+        self._write(line)
+
     def close(self) -> None:
         """Nothing is held back."""
+
+
+def ending(ended: DelegationEnded) -> tuple[str, str]:
+    """How a delegation ended: a mark and a word. What was stopped is no error."""
+    if ended.stop_reason in STOPPED:
+        return "■", STOPPED[ended.stop_reason]
+    return "✓" if ended.status == "ok" else "✗", ended.status
 
 
 def describe(event: Event, calls: dict[str, str]) -> str:
@@ -104,8 +118,8 @@ def describe(event: Event, calls: dict[str, str]) -> str:
             return f"▸ {one_line(payload.task)}"
         case DelegationEnded():
             steps = "1 step" if payload.steps == 1 else f"{payload.steps} steps"
-            mark = "✓" if payload.status == "ok" else "✗"
-            return f"{mark} {payload.status}: {steps}, {payload.duration_ms / 1000:.1f} s"
+            mark, word = ending(payload)
+            return f"{mark} {word}: {steps}, {payload.duration_ms / 1000:.1f} s"
         case ToolCallStart():
             calls[payload.call_id] = subject_of(payload)
             return ""
@@ -129,6 +143,8 @@ def _result(payload: ToolCallResult, subject: str) -> str:
         return ""
     if payload.summary.startswith("denied: "):
         return f"✗ {subject}: {one_line(payload.summary, 200)}"
+    if not payload.ok and payload.summary in CUT_SHORT:
+        return f"■ {subject}: {CUT_SHORT[payload.summary]}"
     summary = f" ({one_line(payload.summary, 40)})" if payload.summary else ""
     failed = payload.summary.startswith("exit ") and payload.summary != "exit 0"
     return f"{'✗' if failed else '✓'} {subject}{summary}" if payload.ok else f"✗ {subject}: {one_line(payload.text, 100)}"

@@ -5,6 +5,7 @@ Without a prompt, and with nothing piped in, a new session says what there is; a
 
 import asyncio
 import os
+import shlex
 from pathlib import Path
 from typing import Annotated, ClassVar, Literal
 
@@ -13,7 +14,7 @@ import typer
 from yagent._version import VERSION
 from yagent.apps.cli.current_directory import current_directory
 from yagent.apps.cli.one_shot import OneShot, run_one_shot
-from yagent.apps.cli.progress import one_line, write_to_standard_error
+from yagent.apps.cli.progress import one_line
 from yagent.apps.cli.standard_input import PromptError, read_further_words, read_prompt
 from yagent.apps.cli.standard_output import StandardOutput
 from yagent.apps.cli.terminal_asks import open_terminal
@@ -140,11 +141,42 @@ async def _run(prompt: str | None, options: WorkOptions, resume: Resume | None, 
     )
     clock = SystemClock()
     async with open_session(request, clock) as session:
-        run = OneShot(prompt=prompt, output=options.output, quiet=options.quiet, terminal=terminal, may_go_on=True)
         opened = session.snapshot()
-        if opened.began_with and not options.quiet:
-            write_to_standard_error(f"yagent: Going on with session {opened.session}: {one_line(opened.began_with)}")
+        run = OneShot(
+            prompt=prompt,
+            output=options.output,
+            quiet=options.quiet,
+            terminal=terminal,
+            opening=f"yagent: Going on with session {opened.session}: {one_line(opened.began_with)}" if opened.began_with else "",
+            may_go_on=True,
+            again=again(options),
+        )
         return await run_one_shot(session, run, clock)
+
+
+def again(options: WorkOptions) -> str:
+    """The options that decide what may be done and by whom, for a run that goes on as this one was allowed to; quoted for a shell."""
+    limits = {"--max-steps": options.max_steps, "--max-cost": options.max_cost, "--timeout": options.timeout}
+    config = None if options.config is None else os.fspath(options.config)
+    ones = {"-m": options.model, "--provider": options.provider, "-c": config, **limits}
+    lists = {
+        "--allow": options.allow,
+        "--ask": options.ask,
+        "--deny": options.deny,
+        "--pass-env": options.pass_env,
+        "-d": options.disable_agents,
+    }
+    given = [(name, str(value)) for name, value in ones.items() if value is not None]
+    given += [(name, value) for name, values in lists.items() for value in values or ()]
+    mode = ["-Y"] if options.full_yolo else ["-y"] if options.yolo else []
+    return shlex.join([*mode, *(part for name, value in given for part in _together(name, value))])
+
+
+def _together(name: str, value: str) -> tuple[str, ...]:
+    """An option and its value as the parser takes them for what they are."""
+    if not value.startswith("-"):
+        return name, value
+    return (f"{name}={value}" if name.startswith("--") else f"{name}{value}",)
 
 
 def _flags(options: WorkOptions) -> RunFlags:

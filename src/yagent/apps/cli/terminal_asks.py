@@ -10,6 +10,7 @@ import termios
 from collections.abc import Mapping, Sequence
 
 from yagent.apps.cli.progress import one_line
+from yagent.errors import YagentError
 from yagent.patterns import pattern
 from yagent.protocol.asks import Answer, Ask, AskKind, Offer, Scope
 from yagent.protocol.visible import has_hidden, visible
@@ -45,6 +46,10 @@ def open_terminal(environ: Mapping[str, str]) -> int | None:
     return None
 
 
+class TerminalClosed(YagentError):
+    """The terminal is gone, or its input at an end: nobody has answered. That is no denial."""
+
+
 class TerminalAsks:
     """Puts one ask at a time on the terminal."""
 
@@ -53,38 +58,42 @@ class TerminalAsks:
         self._turn = asyncio.Lock()
 
     async def answer(self, ask: Ask, waiting: int = 0) -> Answer:
-        """Show the ask and wait for a valid answer. A closed terminal denies, and says that nobody answered."""
+        """Show the ask and wait for a valid answer. Raises `TerminalClosed`."""
         async with self._turn:
-            self._write(question(ask, waiting))
-            termios.tcflush(self._descriptor, termios.TCIFLUSH)
-            self._write(PROMPTS[ask.kind])  # from here on, keys count
-            while True:
-                line = await self._line()
-                if line is None:
-                    return Answer(granted=False, answered_by="nobody")
-                answer = interpret(ask, line.strip())
-                if answer is not None:
-                    return answer
-                self._write(f"{one_line(line, 40) or 'An empty line'} is no answer here. {valid_answers(ask)}: ")
+            try:
+                return await self._answer(ask, waiting)
+            except (OSError, termios.error) as failure:
+                raise TerminalClosed("The terminal is closed.") from failure
+
+    async def _answer(self, ask: Ask, waiting: int) -> Answer:
+        self._write(question(ask, waiting))
+        termios.tcflush(self._descriptor, termios.TCIFLUSH)
+        self._write(PROMPTS[ask.kind])  # from here on, keys count
+        while True:
+            line = await self._line()
+            answer = interpret(ask, line.strip())
+            if answer is not None:
+                return answer
+            self._write(f"{one_line(line, 40) or 'An empty line'} is no answer here. {valid_answers(ask)}: ")
 
     def _write(self, text: str) -> None:
         data = memoryview(text.encode("utf-8", "backslashreplace"))
         while data:
             data = data[os.write(self._descriptor, data) :]
 
-    async def _line(self) -> str | None:
-        """One line as the terminal hands it over; None when it is gone or at its end."""
+    async def _line(self) -> str:
+        """One line as the terminal hands it over. Raises OSError and `TerminalClosed`."""
         loop = asyncio.get_running_loop()
         ready: asyncio.Future[None] = loop.create_future()
         loop.add_reader(self._descriptor, _settle, ready)
         try:
             await ready
             data = os.read(self._descriptor, 65536)
-        except OSError:
-            return None
         finally:
             loop.remove_reader(self._descriptor)
-        return data.decode("utf-8", "replace") if data else None
+        if not data:
+            raise TerminalClosed("The terminal's input is at an end.")
+        return data.decode("utf-8", "replace")
 
 
 def _settle(ready: asyncio.Future[None]) -> None:
