@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import os
 import sys
+from contextlib import suppress
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -41,6 +42,8 @@ def _imported() -> Callable[[], NoReturn]:
 
 def _interrupted(*_: object) -> NoReturn:
     """End as a shell expects after Ctrl-C. An exception would be told of, or be lost in the import machinery."""
+    with suppress(OSError):
+        os.write(2, b"yagent: stopped.\n")
     os._exit(130)
 
 

@@ -226,7 +226,30 @@ async def test_resume_without_an_id_and_without_a_terminal_is_a_list(yagent: Com
     session = session_of(yagent)
     assert listed.code == 0
     assert re.fullmatch(rf"1  {session}  .*  stopped  can go on  the first task\n", listed.answer)
-    assert listed.told == f"yagent: go on with one of them: yagent resume {session}\n"
+    assert listed.told == f"yagent: The newest that can go on: yagent resume {session}\n"
+
+
+@pytest.mark.parametrize("output", ["json", "stream-json"])
+async def test_where_a_document_is_expected_and_nobody_can_be_asked_no_list_is_written(
+    yagent: CommandLine, model_server: ModelServer, output: str
+) -> None:
+    await stopped(yagent, model_server)
+    session = session_of(yagent)
+    run = await yagent.run("resume", "--output", output)
+    assert (run.code, run.answer) == (USAGE, "")
+    assert run.told.endswith(f"The newest that can go on: yagent resume {session}\n")
+
+
+async def test_of_a_list_the_newest_that_can_go_on_is_named(yagent: CommandLine, model_server: ModelServer) -> None:
+    await stopped(yagent, model_server)
+    can = session_of(yagent)
+    answers(model_server, "the answer")
+    assert (await yagent.run("-p", "another task")).code == 0
+    listed = await yagent.run("resume")
+    assert (listed.code, listed.told) == (0, f"yagent: The newest that can go on: yagent resume {can}\n")
+    assert (await yagent.run("resume", can)).code == 0
+    told = (await yagent.run("resume")).told
+    assert re.fullmatch(r'yagent: None can go on as it stands\. With new words: yagent -r \w+ -p "…"\n', told)
 
 
 CHOICES = {"its number": "1\n", "its id": "{session}\n", "after a mistake": "7\n1\n", "nothing": "\n"}

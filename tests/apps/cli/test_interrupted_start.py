@@ -37,9 +37,9 @@ def started(module: str, *, ignoring: bool = False) -> "subprocess.CompletedProc
 
 
 @pytest.mark.parametrize("module", ["yagent.apps.cli.main", "typer", "yagent.session.build"])
-def test_an_interrupt_during_the_imports_ends_quietly(module: str) -> None:
+def test_an_interrupt_during_the_imports_ends_with_one_line(module: str) -> None:
     run = started(module)
-    assert (run.returncode, run.stdout, run.stderr) == (130, "", "")
+    assert (run.returncode, run.stdout, run.stderr) == (130, "", "yagent: stopped.\n")
 
 
 def test_an_interrupt_that_whoever_started_us_ignores_is_ignored() -> None:

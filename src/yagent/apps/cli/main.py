@@ -29,6 +29,7 @@ def main(arguments: Sequence[str] | None = None) -> NoReturn:
             write_to_standard_error(f"yagent: {visible(line)}")
         code = failure.exit_code
     except KeyboardInterrupt:
+        write_to_standard_error("yagent: stopped.")
         code = INTERRUPTED
     except OSError:
         if not _told_unwritten():

@@ -14,7 +14,7 @@ from yagent.apps.cli.terminal_line import ask_line
 from yagent.protocol.stop import SUCCESS
 from yagent.protocol.visible import visible
 from yagent.records import dataclass
-from yagent.rollout.index import SessionSummary
+from yagent.rollout.index import IN_USE, SessionSummary
 from yagent.session.request import Resume
 
 SHOWN = 20
@@ -30,7 +30,7 @@ class ResumeOptions(WorkOptions):
 def command(context: typer.Context, options: ResumeOptions) -> None:
     """Go on with a session that was stopped, exactly where it stood."""
     check(options)
-    session = _chosen() if options.session is None else options.session.strip()
+    session = _chosen(options.output) if options.session is None else options.session.strip()
     if session is None:
         raise SystemExit(SUCCESS)
     if not session:
@@ -38,22 +38,34 @@ def command(context: typer.Context, options: ResumeOptions) -> None:
     raise SystemExit(carry_out(None, options, Resume(session)))
 
 
-def _chosen() -> str | None:
-    """The id of the session that somebody at the terminal chooses, None for none; without a terminal only the list is written."""
+def _chosen(output: str) -> str | None:
+    """The id of the session that somebody at the terminal chooses, None for none. Without a terminal only the list is written, and where
+    a document is expected not even that. Raises `UnusableOption`."""
     with records() as home:
         found = recorded_here(home, SHOWN)
+    terminal = open_terminal(os.environ)
+    if terminal is None and output != "text":
+        raise UnusableOption(f"Nobody can be asked which session to go on with. Name it. {_newest_that_can(found)}")
     if not found:
         return None
     rows = aligned([[str(number), *cells(summary)] for number, summary in enumerate(found, 1)])
-    terminal = open_terminal(os.environ)
     if terminal is None:
         print_lines(rows)
-        write_to_standard_error(f"yagent: go on with one of them: yagent resume {visible(found[0].session)}")
+        write_to_standard_error(f"yagent: {_newest_that_can(found)}")
         return None
     try:
         return _asked(terminal, [*rows], found)
     finally:
         os.close(terminal)
+
+
+def _newest_that_can(found: list[SessionSummary]) -> str:
+    """How to go on with the newest session that can as it stands, in one sentence."""
+    newest = next((summary for summary in found if summary.resumable), None)
+    if newest is not None:
+        return f"The newest that can go on: yagent resume {visible(newest.session)}"
+    free = next((summary for summary in found if summary.reason != IN_USE), None)
+    return "None can go on as it stands." + (f' With new words: yagent -r {visible(free.session)} -p "…"' if free is not None else "")
 
 
 def _asked(terminal: int, rows: list[str], found: list[SessionSummary]) -> str | None:
