@@ -148,6 +148,16 @@ def test_a_copy_that_is_gone_is_named(isolated_home: Path, tmp_path: Path) -> No
     assert "Begin one: yagent demo" in refused.stderr
 
 
+def test_going_on_with_one_as_with_a_session_of_ones_own_names_the_way(isolated_home: Path, tmp_path: Path) -> None:
+    cut_short(isolated_home, tmp_path)
+    (path,) = (each for each in isolated_home.glob(".yagent/data/rollout/demonstrations/*.jsonl") if each.stem.count("_") == 1)
+    session = path.stem.partition("_")[2]
+    environ = {**environment(isolated_home), "YAGENT_BASE_URL": "http://127.0.0.1:9", "YAGENT_API_KEY": "x", "YAGENT_MODEL": "m"}
+    command = [sys.executable, "-m", "yagent", "resume", session]
+    refused = subprocess.run(command, env=environ, cwd=tmp_path, capture_output=True, text=True, timeout=60, check=False)
+    assert (refused.returncode, refused.stderr.count("yagent demo --resume")) == (2, 1), refused.stderr
+
+
 def test_one_that_is_stopped_and_kept_says_both(isolated_home: Path, tmp_path: Path) -> None:
     place = cut_short(isolated_home, tmp_path)
     command = [sys.executable, "-m", "yagent", "demo", "--resume", "--keep"]

@@ -55,6 +55,7 @@ def test_a_divergence_is_one_plain_line(divergence: Divergence, line: str) -> No
         ("Ran 3 tests in 0.012s", "Ran 3 tests in 1.5s"),
         ("exit 0 after 180 ms", "exit 0 after 2.5 s"),
         ("wrote /tmp/tmpab12/out.txt", "wrote /var/folders/zz/abc/T/tmpq/out.txt"),
+        ("[exit code 0; 0.1 s; run#2]", "[exit code 0; 3 s; run#1]"),
         ("started, pid 4711", "started, pid 12"),
         ("<Foo at 0x7f00deadbeef>", "<Foo at 0x10a2b3c4d>"),
         ("listening on 127.0.0.1:40123", "listening on 127.0.0.1:55555"),

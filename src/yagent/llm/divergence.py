@@ -31,6 +31,7 @@ _MASKS: tuple[_Mask, ...] = (
     (re.compile(r"^((?:[*|\\/_ ]+ )?(?:HEAD is now at )?)(?=[0-9a-f]*\d)[0-9a-f]{7,12}(?= \S)", re.MULTILINE), r"\1<commit>"),
     (re.compile(r"\b\d+(?:\.\d+)?( ?)(ns|µs|us|ms|s|sec|secs|seconds?|min|minutes?)\b"), r"<duration>"),
     (re.compile(r"\b\d+:\d\d(:\d\d)?(\.\d+)\b"), "<duration>"),
+    (re.compile(r"\brun#\d+"), "run#<number>"),  # commands that were cut short, or made again, are counted too
     (re.compile(r"\n?\[commands do not get these[^\]\n]*\]"), ""),  # which depends on the environment
     (re.compile(r"[ \t]+$", re.MULTILINE), ""),
 )
