@@ -140,7 +140,9 @@ def test_a_stop_is_told_until_the_agent_goes_on(tmp_path: Path, reason: str) -> 
     assert (stopped.stop_reason, stopped.checkpoint, stopped.step) == (reason, mark, 3)
     opened = replayed(tmp_path, *THREE_TURNS, mark, ended(reason), CONTEXT, EventMessage("note"))
     assert (opened.stop_reason, opened.checkpoint) == (reason, mark)
-    for more in (said("go on"), answer("so"), activity(4), Compacted(1, ())):
+    compressed = replayed(tmp_path, *THREE_TURNS, mark, ended(reason), Compacted(1, ()))
+    assert (compressed.stop_reason, compressed.checkpoint) == (reason, None)
+    for more in (said("go on"), answer("so"), activity(4)):
         gone_on = replayed(tmp_path, *THREE_TURNS, mark, ended(reason), more)
         assert (gone_on.stop_reason, gone_on.checkpoint) == ("", None)
 

@@ -27,6 +27,16 @@ class QueueTask:
 
 
 @dataclass(frozen=True, slots=True)
+class CompactTask:
+    """Compress the Director's conversation now, whatever its size (W-39). Its result says in words what came of it, also where there was
+    nothing to compress, and what that cost.
+
+    As while a task runs, no other can start meanwhile, and `StopTask` ends it. Refused while a task runs, before the first one, and where
+    compression is switched off.
+    """
+
+
+@dataclass(frozen=True, slots=True)
 class PauseTask:
     """Let an agent, and whoever works below it, finish the step under way and then stand still: the whole task ("") or a delegation.
 
@@ -80,4 +90,4 @@ class Shutdown:
     """Stop what runs and close the session. A task that is paused ends as `paused`; queued ones are refused to who queued them."""
 
 
-Op: TypeAlias = StartTask | ResumeTask | QueueTask | PauseTask | ContinueTask | SteerTask | StopTask | AnswerAsk | Shutdown
+Op: TypeAlias = StartTask | ResumeTask | QueueTask | CompactTask | PauseTask | ContinueTask | SteerTask | StopTask | AnswerAsk | Shutdown

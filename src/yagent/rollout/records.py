@@ -127,8 +127,9 @@ class Entry:
 
 
 def is_progress(record: Record) -> bool:
-    """Whether the agent goes on with this record: what a checkpoint or a terminal record before it said is past."""
-    return isinstance(record, (ResponseItem, Compacted)) or (isinstance(record, EventMessage) and reached_step(record) is not None)
+    """Whether the agent goes on with this record: what a checkpoint or a terminal record before it said is past. Compressing between two
+    tasks is not going on."""
+    return isinstance(record, ResponseItem) or (isinstance(record, EventMessage) and reached_step(record) is not None)
 
 
 def reached_step(record: EventMessage) -> int | None:

@@ -174,6 +174,7 @@ class _Run:
         elif isinstance(record, Compacted):
             self.paired.compact(record.replaces, record.messages)
             self.compactions += 1
+            self.checkpoint = None  # it describes what was there before
         else:
             self._state(record)
 

@@ -7,7 +7,19 @@ from typing import Any
 
 from yagent.protocol.client import ListSessions, ListUnderWay, Question, Snapshot
 from yagent.protocol.events import Event, Payload
-from yagent.protocol.ops import AnswerAsk, ContinueTask, Op, PauseTask, QueueTask, ResumeTask, Shutdown, StartTask, SteerTask, StopTask
+from yagent.protocol.ops import (
+    AnswerAsk,
+    CompactTask,
+    ContinueTask,
+    Op,
+    PauseTask,
+    QueueTask,
+    ResumeTask,
+    Shutdown,
+    StartTask,
+    SteerTask,
+    StopTask,
+)
 from yagent.protocol.result import TaskResult
 from yagent.rollout.index import SessionSummary
 from yagent.runtime.bus import Bus
@@ -42,12 +54,8 @@ class Session:
     async def submit(self, op: Op) -> TaskResult | None:
         """See `Client.submit`. What cannot be done now raises `TaskRefused`."""
         match op:
-            case StartTask():
-                return await self._queue.start(partial(self._work, partial(self._tasks.run, op.prompt)))
-            case ResumeTask():
-                return await self._queue.start(partial(self._work, self._tasks.going_on))
-            case QueueTask():
-                return await self._queue.queue(op.prompt, partial(self._work, partial(self._tasks.run, op.prompt)))
+            case StartTask() | ResumeTask() | QueueTask() | CompactTask():
+                return await self._begun(op)
             case PauseTask():
                 self._controls.pause(op.delegation_id)
             case ContinueTask():
@@ -61,6 +69,17 @@ class Session:
             case Shutdown():
                 await self._shutdown()
         return None
+
+    async def _begun(self, op: StartTask | ResumeTask | QueueTask | CompactTask) -> TaskResult:
+        match op:
+            case StartTask():
+                return await self._queue.start(partial(self._work, partial(self._tasks.run, op.prompt)))
+            case ResumeTask():
+                return await self._queue.start(partial(self._work, self._tasks.going_on))
+            case QueueTask():
+                return await self._queue.queue(op.prompt, partial(self._work, partial(self._tasks.run, op.prompt)))
+            case CompactTask():
+                return await self._queue.start(partial(self._work, self._tasks.compaction))
 
     def events(self) -> AsyncIterator[Event]:
         """Everything from now on; nothing is dropped, because a one-shot run writes it out."""

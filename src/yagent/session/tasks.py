@@ -39,9 +39,11 @@ from yagent.rollout.replay import BEFORE
 from yagent.rollout.writer import NullRecorder
 from yagent.runtime.activity import Activity
 from yagent.runtime.supervise import Handle, Outcome
+from yagent.session.compacting import compacted
 from yagent.session.controls import Controls
 from yagent.session.past import Past
 from yagent.session.project import Found, Surroundings
+from yagent.session.refused import TaskRefused
 from yagent.session.resume import ResumeRefused
 from yagent.session.runs import Runs, Seat, seat_for
 from yagent.session.taking_up import TakenUp, answers
@@ -117,6 +119,18 @@ class TaskRunner:
         self._past.check_goes_on()
         return self._to_its_end(self._past.prompt, goes_on=self._past.has_begun)
 
+    def compaction(self) -> Coroutine[Any, Any, TaskResult]:
+        """What compresses the Director's conversation between two tasks. Raises `TaskRefused` when there is none, or it may not be."""
+        if self._seat is None or self._loop is None:
+            raise TaskRefused("There is no conversation to compress yet. Give a task first.")
+        if not self._seat.fitting.is_on:
+            raise TaskRefused(
+                "Compression is switched off: [compression] enable_context_compression says so. Change that first."
+            )
+        account, result = self._account([]), self._loop.result
+        changed = () if result is None else result.changed
+        return compacted(self._shop, self._seat, self.controls, account, step=self._loop.steps, changed=changed)
+
     async def under_way(self) -> tuple[UnderWay, ...]:
         """Which agents would go on with `go_on`, and which would not."""
         return () if self._past is None else await self._past.under_way()
@@ -128,11 +142,7 @@ class TaskRunner:
     async def _to_its_end(self, prompt: str, *, goes_on: bool = False) -> TaskResult:
         self._count += 1
         publisher = self._shop.publisher
-        account = TaskAccount(
-            TaskLimits(self._settings.max_cost),
-            warnings=list(self._start_warnings),
-            told=lambda text: publisher.publish(WarningIssued(code="task", text=text)),
-        )
+        account = self._account(self._start_warnings)
         self._owned.current.id = f"{self._shop.session}-{self._count}"
         self._loop, self.controls.warn = None, account.warn
         publisher.publish(TaskStarted(task_id=self._owned.current.id, text=prompt))
@@ -150,6 +160,14 @@ class TaskRunner:
             for name in await jobs.end_all(at_once=self.controls.director.at_once()):
                 account.warn(f"A background command was still running and was ended: {name}")
         return self._told(await self._given_account(result, account, earlier or await before))
+
+    def _account(self, warnings: Sequence[str]) -> TaskAccount:
+        publisher = self._shop.publisher
+        return TaskAccount(
+            TaskLimits(self._settings.max_cost),
+            warnings=list(warnings),
+            told=lambda text: publisher.publish(WarningIssued(code="task", text=text)),
+        )
 
     async def _changed(self, before: Handle[WorkspaceState], earlier: WorkspaceState | None, account: TaskAccount) -> tuple[str, ...]:
         """The files the task has changed so far, as evidence sees them."""

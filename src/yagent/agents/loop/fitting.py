@@ -77,6 +77,16 @@ class Fitting:
         self._count = begun
         self._dropped: dict[str, str] = {}
 
+    @property
+    def is_on(self) -> bool:
+        """Whether conversations are compressed at all."""
+        return self._parts.settings.enable_context_compression
+
+    @property
+    def size(self) -> int:
+        """About how many tokens the next request has."""
+        return self._known().size(self._conversation.messages)
+
     def dropped(self, identifier: str) -> str | None:
         """A text that this process took out of the conversation, by the id that stands in its place."""
         return self._dropped.get(identifier)
@@ -93,7 +103,7 @@ class Fitting:
 
         Raises `ContextFull` when the conversation cannot be made to fit.
         """
-        if not self._parts.settings.enable_context_compression:
+        if not self.is_on:
             return False
         if self._prefix is None and not is_forced and self._is_small():
             return False  # the first request is not made to wait for counting
