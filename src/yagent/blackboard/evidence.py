@@ -349,7 +349,8 @@ def _readings(text: str) -> list[tuple[str, int | None, str]]:
 
 
 def _lines(data: bytes) -> list[str]:
-    return data.decode("utf-8", "replace").replace("\r\n", "\n").replace("\r", "\n").split("\n")
+    lines = data.decode("utf-8", "replace").replace("\r\n", "\n").replace("\r", "\n").split("\n")
+    return lines[:-1] if lines[-1] == "" else lines  # a line end ends a line and begins none
 
 
 def _line_hash(line: str) -> str:

@@ -1,4 +1,4 @@
-"""The first tier: tool results are shortened to their ends, lowest priority first, oldest first (L-06, L-07).
+"""The first tier: tool results are shortened to their first line and their end, lowest priority first, oldest first (L-06, L-07).
 
 The conversation keeps its shape. What the model has not seen yet goes last, and then keeps as much as there is room for.
 """
@@ -8,13 +8,14 @@ from dataclasses import replace
 from itertools import count as numbers
 
 from yagent.compression.compaction import Dropped
-from yagent.compression.cutting import last_part
+from yagent.compression.cutting import first_part, last_part
 from yagent.compression.measure import Counter
 from yagent.prompts.text import Prompts
 from yagent.protocol.messages import Message, ToolResult
 from yagent.records import dataclass
 
 PROTECTED = 100  # priority of results that are never shortened
+HEAD = 60  # tokens kept of a first line: what a result is, and how it ended, often stands there
 _NOTICE = 40  # tokens the notice in a shortened result takes, generously
 
 
@@ -57,7 +58,7 @@ def shorten(messages: Sequence[Message], excess: int, rule: Rule) -> Shortened:
         is_unseen, _ = candidate.rank
         total = rule.counter.count(candidate.result.text)
         keep = max(rule.keep, total - (excess - saved) - _NOTICE) if is_unseen else rule.keep
-        if total <= keep + _NOTICE:
+        if total <= max(keep, rule.keep * 3 // 2) + _NOTICE:  # what little is saved is not worth what is lost
             continue
         identifier = f"{rule.id}.{next(identifiers)}"
         shorter = _ending(candidate.result, total, keep, rule, identifier)
@@ -82,4 +83,7 @@ def _candidates(messages: Sequence[Message], rule: Rule) -> list[_Candidate]:
 
 def _ending(result: ToolResult, total: int, keep: int, rule: Rule, identifier: str) -> ToolResult:
     notice = rule.prompts.text("compression/rule.md", kept=str(keep), total=str(total), id=identifier)
-    return replace(result, text=f"{notice}\n{last_part(result.text, keep, rule.counter.count)}".rstrip())
+    first, _, rest = result.text.partition("\n")
+    head = first_part(first, min(HEAD, keep // 2), rule.counter.count)
+    tail = last_part(rest, keep - rule.counter.count(head), rule.counter.count)
+    return replace(result, text="\n".join(filter(None, (head, notice, tail))).rstrip())

@@ -89,7 +89,7 @@ class Runs:
         if resumption is not None:
             return PreparedRun(loop, frame, (), changes, resumption, under_way=under_way)
         loop.heard(commission.task)
-        context = await self._task.context() if role.wants_context else ""
+        context = seat.fitting.standing = await self._task.context() if role.wants_context else ""
         opening = (user_message(task_message(commission.task, commission.references, context)),)
         return PreparedRun(loop, frame, opening, changes, under_way=under_way)
 

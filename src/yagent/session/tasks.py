@@ -90,6 +90,7 @@ class TaskRunner:
         self._seat: Seat | None = None
         self._loop: AgentLoop | None = None
         self._before: Handle[WorkspaceState] | None = None
+        self._earlier: WorkspaceState | None = None  # before a task that was stopped and goes on
         self._count = 0
 
     @property
@@ -124,9 +125,7 @@ class TaskRunner:
         if self._seat is None or self._loop is None:
             raise TaskRefused("There is no conversation to compress yet. Give a task first.")
         if not self._seat.fitting.is_on:
-            raise TaskRefused(
-                "Compression is switched off: [compression] enable_context_compression says so. Change that first."
-            )
+            raise TaskRefused("Compression is switched off: [compression] enable_context_compression says so. Change that first.")
         account, result = self._account([]), self._loop.result
         changed = () if result is None else result.changed
         return compacted(self._shop, self._seat, self.controls, account, step=self._loop.steps, changed=changed)
@@ -151,6 +150,7 @@ class TaskRunner:
         looking = self._shop.domain.go("look at the workspace", self._owned.surroundings.look(place, known))
         earlier = known if goes_on else None
         before = self._before = await self._state_before(place, looking)
+        self._earlier = earlier
         self._shop.desk.changed = partial(self._changed, before, earlier, account)
         async with BackgroundJobs(self._shop.shell, changed=self._job_changed) as jobs:
             handle = self._shop.domain.go("director", self._carried_out(None if goes_on else prompt, account, jobs, looking))
@@ -216,6 +216,7 @@ class TaskRunner:
             parts = TaskParts(self.controls, account, owned.permissions, jobs, activity, self._context_now, owned.surroundings.watch)
             loop, frame = Runs(self._shop, parts).director(seat, control, self._policy(), taken)
             self._loop, control.steps = loop, lambda: loop.steps
+            seat.fitting.standing = first_message_context(found.environment, found.documents)
             if words is None:
                 return await carry_out(loop, (), frame, None if taken is None else taken.resumption)
             context = self._context(found) if past is not None or is_first_turn(seat.conversation.messages) else ""
@@ -265,7 +266,7 @@ class TaskRunner:
 
     async def _context_now(self) -> str:
         """The block about the workspace as it is when a delegation begins."""
-        since = None if self._before is None else await self._before
+        since = self._earlier or (None if self._before is None else await self._before)
         found = await self._owned.surroundings.look(self._owned.surroundings.place(), since)
         return first_message_context(found.environment, found.documents)
 

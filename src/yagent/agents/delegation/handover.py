@@ -144,5 +144,5 @@ def _said(result: RunResult, handed: Handed) -> Iterator[str]:
     yield summary
     if handed.short:
         yield from ("", handed.short.rpartition("\n")[2])
-    elif result.deliverable not in summary:
+    elif result.deliverable not in handoff_text(result.handoff):
         yield from ("", "In full:", result.deliverable)

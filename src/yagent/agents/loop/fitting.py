@@ -45,7 +45,7 @@ class LearningCounter(Protocol):
 @dataclass(frozen=True, slots=True)
 class FittingParts:
     """What fitting takes. `head()` is the estimate for system prompt and tools in tokens, `load()` makes counts as exact as they can be,
-    `rules` are the project's, `name` is what compressions are called before their number."""
+    `name` is what compressions are called before their number."""
 
     counter: LearningCounter
     prompts: Prompts
@@ -55,7 +55,6 @@ class FittingParts:
     head: Callable[[], int]
     priority: Callable[[str], int]
     load: Callable[[], Awaitable[None]]
-    rules: tuple[str, ...] = ()
     name: str = ""
 
 
@@ -76,6 +75,7 @@ class Fitting:
         self._streak = Streak()
         self._count = begun
         self._dropped: dict[str, str] = {}
+        self.standing = ""  # where the agent works and by which rules of the project: it survives every rewriting
 
     @property
     def is_on(self) -> bool:
@@ -165,13 +165,13 @@ class Fitting:
 
     def _facts(self, frame: Frame, changed: Sequence[str]) -> Facts:
         """What survives whatever a summary says: from the record of what was said and done."""
-        log, parts = self._thoughts, self._parts
+        log = self._thoughts
         goal = next((thought.goal for thought in reversed(log.thoughts()) if thought.goal), "")
         inputs = log.user_inputs
         return Facts(
             goal=goal or (inputs[0] if inputs else ""),
             user_inputs=inputs,
-            rules=parts.rules,
+            rules=(self.standing,) if self.standing else (),
             open_items=tuple(item.text for item in log.open_items),
             files_changed=tuple(changed),
             running=frame.running(),

@@ -194,20 +194,22 @@ class AgentLoop:
                 return reply if whole else replace(reply, message=replace(reply.message, parts=pieces))
         raise ModelGaveUp(f"The model paused its turn {PAUSES} times in a row without an answer. Try again or choose another model.")
 
+    def _all_changed(self) -> tuple[str, ...]:
+        """The files that the conversation has to know of: those of this run, for whoever hands out work those of the whole task."""
+        return tuple(self._changed if self.role.is_delegated else self._frame.account.changed)
+
     async def _fitted(self, options: CallOptions, *, is_last: bool) -> Completed:
         """The reply to a conversation that fits. A provider that finds it too long all the same is believed, twice at most."""
         fitting, frame = self._parts.fitting, self._frame
         options = replace(options, hint=await self._hooks.hint())
         if fitting is not None:
-            await fitting.fit(frame, self._steps, tuple(self._changed), self._parts.summarise)
+            await fitting.fit(frame, self._steps, self._all_changed(), self._parts.summarise)
         for _ in range(FORCED):
             await frame.recorder.barrier()
             try:
                 return await self._parts.turn.query(options, is_last=is_last)
             except ContextTooLong as failure:
-                if fitting is None or not await fitting.fit(
-                    frame, self._steps, tuple(self._changed), self._parts.summarise, is_forced=True
-                ):
+                if fitting is None or not await fitting.fit(frame, self._steps, self._all_changed(), self._parts.summarise, is_forced=True):
                     raise
                 logger.info("%s: the provider found the request too long, so it was compressed: %s", self.role.name, failure)
         await frame.recorder.barrier()
