@@ -5,13 +5,12 @@ Needs the development environment (`scripts/check` makes it) and, to install wha
 
 import argparse
 import sys
-from datetime import UTC, datetime
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from scripts.bench.installation import Installation, install
 from scripts.bench.measure import Program, programs, run_program, run_time
-from scripts.bench.report import Series, bar_table, bars, comparison, conditions, write_page
+from scripts.bench.report import Series, bar_table, bars, comparison, conditions, write_section
 
 
 def main() -> int:
@@ -24,10 +23,10 @@ def main() -> int:
         rounds, long, steps = (3, 1, 40) if options.quick else (options.rounds, options.long, 200)
         floor, ours = measure(made, rounds, long, steps)
     judged = bars(floor, ours)
-    parts = [conditions(floor, steps, f"{datetime.now(UTC):%Y-%m-%d}"), bar_table(judged), comparison(floor, ours)]
+    parts = [conditions(floor, steps), bar_table(judged), comparison(floor, ours)]
     print("\n\n".join(parts))
     if options.write:
-        write_page("\n\n".join(parts))
+        write_section("measured", "\n\n".join(parts))
     # Few runs say little about time, so that a quick one is only judged by what does not depend on it.
     return int(not all(bar.held for bar in judged if bar.structural or not options.quick))
 

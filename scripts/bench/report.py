@@ -4,6 +4,7 @@ import os
 import platform
 from collections.abc import Sequence
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from pathlib import Path
 from statistics import median
 
@@ -11,7 +12,7 @@ from scripts.bench.measure import Run
 from scripts.bench.peers import PEERS
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "performance.md"
-BEGIN, END = "<!-- measured: begin -->\n", "<!-- measured: end -->\n"
+SECTION = "<!-- {name}: {edge} -->\n"
 MINUS = "−"
 FORMS = (".2f", ".2f", ".1f", ".1f", ".0f", "d", ".0%", "d")  # how the columns beside other agents are written
 
@@ -92,7 +93,7 @@ def bars(floor: Series, ours: Series) -> list[Bar]:
 def bar_table(judged: Sequence[Bar]) -> str:
     """The promises as Markdown."""
     rows = [(bar.what, bar.limit, bar.found, "yes" if bar.held else "**no**") for bar in judged]
-    return _table(("what", "bar", "measured", "held"), rows)
+    return table(("what", "bar", "measured", "held"), rows)
 
 
 def comparison(floor: Series, ours: Series) -> str:
@@ -109,25 +110,31 @@ def comparison(floor: Series, ours: Series) -> str:
     )
     rows = [_row(f"**{ours.name}**", ours, median(ours.shortest)), _row(floor.name, floor, None)]
     rows += [(peer.name, *(_shown(value, form) for value, form in zip(peer[1:], FORMS, strict=True))) for peer in PEERS]
-    return _table(("program", *columns), rows)
+    return table(("program", *columns), rows)
 
 
-def conditions(floor: Series, steps: int, date: str) -> str:
+def conditions(floor: Series, steps: int) -> str:
     """On what, and how often."""
     return (
-        f"Measured {date} on {platform.system()} {platform.machine()} with {os.cpu_count()} cores and Python {platform.python_version()}: "
-        f"{len(floor.starts)} starts and {len(floor.long)} runs of {steps} steps of each program, in turns; medians. The floor took "
-        f"{floor.start * 1000:.0f} ms to its first request, and {floor.first_gap:.1f} ms for a step, growing by {floor.growth:.1f} ms; "
-        f"bare `python -c pass` took {median(floor.shortest) * 1000:.0f} ms."
+        f"Measured {machine()}: {len(floor.starts)} starts and {len(floor.long)} runs of {steps} steps of each program, in turns; medians. "
+        f"The floor took {floor.start * 1000:.0f} ms to its first request, and {floor.first_gap:.1f} ms for a step, "
+        f"growing by {floor.growth:.1f} ms; bare `python -c pass` took {median(floor.shortest) * 1000:.0f} ms."
     )
 
 
-def write_page(text: str) -> None:
-    """Replace the measured part of the page on performance."""
+def write_section(name: str, text: str) -> None:
+    """Replace a measured part of the page on performance."""
+    begin, end = (SECTION.format(name=name, edge=edge) for edge in ("begin", "end"))
     page = PAGE.read_text(encoding="utf-8")
-    before, _, rest = page.partition(BEGIN)
-    _, _, after = rest.partition(END)
-    PAGE.write_text(f"{before}{BEGIN}{text}\n{END}{after}", encoding="utf-8")
+    before, _, rest = page.partition(begin)
+    _, _, after = rest.partition(end)
+    PAGE.write_text(f"{before}{begin}{text}\n{end}{after}", encoding="utf-8")
+
+
+def machine() -> str:
+    """When and on what something is measured."""
+    system = f"{platform.system()} {platform.machine()} with {os.cpu_count()} cores and Python {platform.python_version()}"
+    return f"{datetime.now(UTC):%Y-%m-%d} on {system}"
 
 
 def _row(name: str, series: Series, shortest: float | None) -> tuple[str, ...]:
@@ -145,6 +152,7 @@ def _signed(value: float) -> str:
     return f"{MINUS if value < 0 else ''}{abs(value):.1f}"
 
 
-def _table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+def table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    """Markdown."""
     lines = [header, ["---"] * len(header), *rows]
     return "\n".join(f"| {' | '.join(line)} |" for line in lines)
