@@ -91,6 +91,7 @@ class Stage:
                 run.result = await session.submit(StartTask(PROMPT))
         except RolloutError as lost:
             run.lost = str(lost)
+        run.tree = self.world.tree()
         return self._over(run)
 
     async def resumed(self, session_id: str, clock: Clock | None = None, *, watched: bool = False) -> Run:
@@ -144,7 +145,7 @@ class Stage:
             yield session
 
     def _over(self, run: Run) -> Run:
-        run.records, run.tree = self.world.records(), self.world.tree()
+        run.records = self.world.records()
         return run
 
 

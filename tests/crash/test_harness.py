@@ -18,7 +18,7 @@ from tests.crash.job import LOG, LOOK, PLANS, UNKNOWN, Deed, Plan, script
 from tests.crash.matrix import Undisturbed, undisturbed
 from tests.crash.report import BEGIN, END, faults, table, write
 from tests.crash.run import Run
-from tests.crash.verdict import Verdict, kept, said, unpaired
+from tests.crash.verdict import Verdict, kept, lasting, said, unpaired
 from tests.support.model_server import Exchange, Reply, RequestView, ScriptError
 from tests.support.model_server.view import view_of
 from tests.support.virtual_time import VirtualClock, settle
@@ -96,7 +96,7 @@ def test_the_undisturbed_run_is_watched_at_every_record(base: Undisturbed) -> No
     requests = [each for each in base.run.exchanges if each.view is not None and "Director" in each.view.identity]
     assert len(requests) == 10
     for earlier, later in pairwise(requests):
-        assert later.raw.startswith(earlier.raw[: said(earlier.raw)])
+        assert lasting(later.raw).startswith(said(earlier.raw))
 
 
 @pytest.mark.slow

@@ -49,7 +49,7 @@ async def with_a_failing_disk(stage: Stage, expected: Expected, cut: Cut, sessio
     stage.world.put(cut.records, cut.tree)
     failed = await stage.resumed(session, WitnessClock(BrokenDisk(lambda: stage.world.record_directory, number, DISKS[kind]), LATER))
     faults = [*kept(cut.newest, failed), *_told_badly(failed)]
-    again = Cut(cut.kind, f"{cut.name}, then {kind}", failed.records, failed.tree, {**cut.newest, **failed.newest()}, torn=cut.torn)
+    again = Cut(cut.kind, f"{cut.name}, then {kind}", failed.records, stage.world.tree(), {**cut.newest, **failed.newest()}, torn=cut.torn)
     verdict = await survive(stage, expected, again, session)
     verdict.faults += faults
     return verdict

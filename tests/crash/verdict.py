@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -16,6 +17,8 @@ from yagent.protocol.stop import StopReason
 from yagent.rollout.reader import Account, read
 from yagent.rollout.records import EventMessage, Record
 from yagent.runtime.clock import Clock
+
+_FOR_THE_MOMENT = re.compile(rb"\\n\\n<now>\\n.*?\\n</now>", re.DOTALL)
 
 
 @dataclass(slots=True)
@@ -74,13 +77,19 @@ def kept(newest: Mapping[str, Exchange], run: Run) -> Iterator[str]:
             where = next((index for index, pair in enumerate(zip(old, new, strict=False)) if pair[0] != pair[1]), min(len(old), len(new)))
             was, now_is = (repr(each[where][:300]) if where < len(each) else "missing" for each in (old, new))
             yield f"{agent}: part {where - 2} of its conversation was {was}, is {now_is}"
-        elif before.view.dialect != "messages" and not now.raw.startswith(before.raw[: said(before.raw)]):
+        elif before.view.dialect != "messages" and not lasting(now.raw).startswith(said(before.raw)):
             yield f"{agent}: the bytes differ, though they mean the same"
 
 
-def said(raw: bytes) -> int:
-    """Where the conversation of a request ends that marks nothing for the cache."""
-    return raw.rindex(b"]", 0, raw.rindex(b'"stream":'))
+def said(raw: bytes) -> bytes:
+    """A request that marks nothing for the cache, up to the end of its conversation, without what is said for the moment only."""
+    lasts = lasting(raw)
+    return lasts[: lasts.rindex(b"]", 0, lasts.rindex(b'"stream":'))]
+
+
+def lasting(raw: bytes) -> bytes:
+    """A request without the block that rides in its last message and is never sent again."""
+    return _FOR_THE_MOMENT.sub(b"", raw)
 
 
 def unpaired(view: RequestView) -> Iterator[str]:
