@@ -39,9 +39,7 @@ THOUGHT = "<thought>\ngoal: read it all\nstep: number {0}\nreason: it is next\np
 REASONED = "What stands in part {0} agrees with the parts before it in every number that I have compared so far. "
 SUMMARY = "Read the parts so far; nothing was found that speaks against the first of them."
 BROKEN = status(400, body=b'{"error":{"message":"no summary today","type":"invalid_request_error"}}')
-CONFIGURATION = """[global.llm]
-default = "bench"
-[global.llm.providers.bench]
+CONFIGURATION = """[global.llm.providers.bench]
 api_base_url = "{url}"
 model = "played-model"
 api_format = "openai"

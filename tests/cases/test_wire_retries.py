@@ -46,7 +46,6 @@ async def test_A14_a_request_that_does_not_fit_is_not_sent_again_unchanged_and_i
     assert len(model_server.exchanges) == 1
 
 
-@pytest.mark.xfail(strict=True, reason="issue: Context: notes, artifacts, thoughts, and three tiers of compression")
 async def test_A14_a_conversation_that_grew_too_long_is_made_to_fit_and_goes_on(sessions: Sessions, model_server: ModelServer) -> None:
     lengths: list[int] = []
 

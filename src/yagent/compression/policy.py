@@ -24,7 +24,7 @@ from yagent.records import dataclass
 from yagent.thoughts.log import ThoughtLog
 
 TRIES = 2
-_FORCED = 0.7  # of its size: what a conversation is brought under when it has to shrink whatever the threshold says
+_FORCED = 0.7  # of its size, without its head: what a conversation is brought under that has to shrink whatever the threshold says
 _REWRITTEN = 0.6  # of the room: what a rewritten conversation may take
 
 
@@ -91,8 +91,9 @@ class _Attempt:
         self._facts = facts
         self._size = state.prefix.size(state.messages)
         self._before = state.prefix.local(state.messages)
-        self._threshold = min(state.threshold, int(self._size * _FORCED)) if state.is_forced else state.threshold
         self._head = state.prefix.head
+        forced = self._head + int((self._size - self._head) * _FORCED)
+        self._threshold = min(state.threshold, forced) if state.is_forced else state.threshold
         self._room = self._threshold - self._head
         self._requests = 0
         self._notes: tuple[str, ...] = ()
