@@ -19,7 +19,8 @@ from yagent.protocol.messages import Message
 from yagent.protocol.result import TaskResult
 from yagent.protocol.stop import StopReason
 from yagent.rollout.reader import Account, read
-from yagent.rollout.records import EventMessage, ResponseItem
+from yagent.rollout.records import EventMessage
+from yagent.rollout.replay import Segment, replay
 from yagent.runtime.clock import Clock
 
 HONEST = {1, 2, 3, 75}
@@ -117,7 +118,7 @@ def records(home: Path) -> Iterator[str]:
         terminal = [record for record in records if isinstance(record, EventMessage) and record.is_terminal]
         if account.count or len(terminal) != 1 or records[-1] is not terminal[0]:
             yield f"{path.name} has {len(terminal)} ends, skipped {account.skipped}"
-        yield from (f"{path.name}: {fault}" for fault in unpaired([each.message for each in records if isinstance(each, ResponseItem)]))
+        yield from (f"{path.name}: {fault}" for fault in unpaired(replay([Segment(path)]).messages))
 
 
 def unpaired(messages: Sequence[Message]) -> Iterator[str]:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from tests.support.model_server import Agent, ModelServer, Reply, call, hand_over
 from tests.support.session import Sessions
+from yagent.protocol.ops import StopTask
+from yagent.session.request import Resume
 
 FACT = {"claim": "the first line says so", "where": "notes.txt:1"}
 
@@ -22,8 +24,7 @@ async def test_a_delegation_leaves_a_note_that_later_requests_are_told_of_and_th
     director = [view for view in model_server.views if "the Director" in view.identity]
     assert "<now>" not in str(director[0].body)
     for view in director[1:]:
-        newest = view.entries[-1].results[-1].text
-        assert "<now>" in newest
+        newest = view.hint
         assert "repo#1 · ok · ✓ · The answer is in the first line." in newest
     assert sum(str(view.body).count("<now>") for view in director) == 2
     (note,) = sessions.home.glob(".yagent/notes/**/*.md")
@@ -89,3 +90,26 @@ async def test_switched_off_nothing_is_written_or_shown(sessions: Sessions, mode
         await opened.do("the task")
     assert not list(sessions.home.glob(".yagent/notes/**/*.md"))
     assert not any("<now>" in str(view.body) for view in model_server.views)
+
+
+async def test_what_proved_a_change_still_proves_it_when_the_session_goes_on(sessions: Sessions, model_server: ModelServer) -> None:
+    async def coding(agent: Agent) -> Reply:
+        await agent.call("create_file", path="made.txt", content="made\n")
+        await agent.call("run_bash", command="cat made.txt")
+        return hand_over("made it")
+
+    async def director(agent: Agent) -> Reply:
+        await agent.call("delegate_coding", task="make")
+        await opened.session.submit(StopTask())
+        return Reply("never said")
+
+    model_server.play({"are the Director": director, "are Coding": coding})
+    async with sessions.open(mode="yolo") as opened:
+        first = await opened.do("the task")
+    model_server.play({"are the Director": [call("delegate_devops", task="look"), "done"],
+                       "are DevOps": [call("run_bash", command="true"), hand_over("looked")]})  # fmt: skip
+    async with sessions.open(mode="yolo", resume=Resume(first.session)) as again:
+        result = await again.go_on()
+    assert result.verification == "verified", result.warnings
+    devops = [view for view in model_server.views if "are DevOps" in view.identity]
+    assert "run#2" in devops[-1].entries[-1].results[0].text

@@ -257,8 +257,9 @@ async def test_the_data_home_holds_exactly_what_it_should_and_nobody_else_can_re
         "data/tokens.json",
         "data/tokens.json.lock",
     }
-    assert {name for name in files if not name.startswith("data/")} <= {
-        f"logs/{kind}-DAY.log" for kind in ("app", "llm", "llm-error", "tool", "delegate")
+    assert {name.replace(result.session, "SESSION") for name in files if not name.startswith("data/")} <= {
+        "notes/SESSION/repo/0001.md",
+        *(f"logs/{kind}-DAY.log" for kind in ("app", "llm", "llm-error", "tool", "delegate")),
     }
     for path in (data, *data.rglob("*")):
         assert stat.S_IMODE(path.stat().st_mode) == (0o700 if path.is_dir() else 0o600), path

@@ -152,6 +152,18 @@ def named(path: Path, account: Account) -> Iterator[Entry]:
     account.position = max(account.position, own.position)
 
 
+def events_named(paths: Sequence[Path], name: str) -> Iterator[Mapping[str, Any]]:
+    """The data of all events of this name, file by file. Lines that cannot hold one are not parsed, so a large record is read at the speed
+    of the disk. Raises OSError as `read` does."""
+    mark = json.dumps(name).encode("ascii")
+    for path in paths:
+        with open_regular(path) as stream:
+            for line in stream:
+                entry = _entry(line, 0, Account()) if mark in line else None
+                if entry is not None and isinstance(entry.record, EventMessage) and entry.record.name == name:
+                    yield entry.record.data
+
+
 def _with_path(path: Path, account: Account) -> Iterator[tuple[Path, Entry]]:
     for entry in named(path, account):
         yield path, entry

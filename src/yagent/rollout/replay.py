@@ -30,12 +30,14 @@ from yagent.rollout.records import (
 RESUMED = "session_resumed"  # the event after which a stopped run goes on counting its steps
 EFFECTS = "effects"  # the event with what a run has changed and run so far
 USER_INPUT = "user_input"  # the event with what the user said, apart from what the program says in his role
+COMMAND_ENDED = "command_ended"  # the event with how a command ended, as its own room wrote it
 BEGUN = "delegation_begun"  # the event with the call of a delegation whose record is open
 BEFORE = "workspace_before"  # the event with the state of the files before a task
 
 __all__ = [
     "BEFORE",
     "BEGUN",
+    "COMMAND_ENDED",
     "EFFECTS",
     "RESUMED",
     "UNKNOWN_OUTCOME",

@@ -34,7 +34,7 @@ from yagent.runtime.paths import DataHome, project_id
 from yagent.runtime.supervise import Domain, in_thread
 from yagent.session.asks import AskDesk
 from yagent.session.controls import Controls
-from yagent.session.desk import Desk, Shelves
+from yagent.session.desk import Desk, Shelves, commands_on_record
 from yagent.session.engines import Engines, EngineSource
 from yagent.session.fitting import Fittings, FittingSettings
 from yagent.session.keeping import Keeper, Reopening
@@ -213,7 +213,9 @@ class _Parts:
         fits = FittingSettings(compression_settings(config), request.environ, self.home.data_dir)
         fittings = Fittings(prompts, fits, self.calibration)
         shelves = Shelves(notes_root(request.environ, self.home, user_home(request.environ)), self.home.artifacts_dir, request.workspace)
-        desk = Desk(shelves, session_id, clock, blackboard_settings(config, request.environ), fittings.full_text)
+        recorded = () if past is None else await in_thread(commands_on_record, past.records.files)
+        kept = blackboard_settings(config, request.environ)
+        desk = Desk(shelves, session_id, clock, kept, dropped=fittings.full_text, commands=recorded)
         shop = Workshop(
             session=session_id,
             workspace=request.workspace,

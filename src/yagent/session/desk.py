@@ -2,20 +2,25 @@
 
 import os
 from collections.abc import Awaitable, Callable, Sequence
+from contextlib import suppress
 from pathlib import Path
 
 from yagent.agents.delegation.handover import Handed, References
 from yagent.agents.delegation.spawn import Commission
+from yagent.agents.loop.recorder import Recorder
 from yagent.agents.loop.result import RunResult
 from yagent.blackboard.artifacts import ArtifactNotKept, Artifacts, is_artifact_id
 from yagent.blackboard.board import Board, Draft, NoteNotKept
-from yagent.blackboard.evidence import MARKS, Evidence, Look
+from yagent.blackboard.evidence import MARKS, CommandEvidence, Evidence, Look, command_data, command_from
 from yagent.blackboard.note import NoteStatus
 from yagent.blackboard.resolve import resolve
 from yagent.blackboard.settings import BlackboardSettings
 from yagent.blackboard.verification import Verification, verification
 from yagent.protocol.stop import StopReason
 from yagent.records import dataclass
+from yagent.rollout.reader import events_named
+from yagent.rollout.records import EventMessage
+from yagent.rollout.replay import COMMAND_ENDED
 from yagent.runtime.clock import Clock
 from yagent.runtime.regular_file import open_regular
 from yagent.runtime.supervise import in_thread
@@ -39,14 +44,21 @@ class Desk:
     """The desk of one session. `dropped(id)` gives a text that was taken out of a conversation, None for no such id."""
 
     def __init__(
-        self, shelves: Shelves, board_id: str, clock: Clock, settings: BlackboardSettings, dropped: Callable[[str], Awaitable[str | None]]
+        self,
+        shelves: Shelves,
+        board_id: str,
+        clock: Clock,
+        settings: BlackboardSettings,
+        *,
+        dropped: Callable[[str], Awaitable[str | None]],
+        commands: Sequence[CommandEvidence] = (),
     ) -> None:
         self._settings = settings
         self._dropped = dropped
-        self._evidence = Evidence(Look(_reader(shelves.workspace), _stamper(shelves.workspace)))
+        self._evidence = Evidence(Look(_reader(shelves.workspace), _stamper(shelves.workspace)), commands)
         self._board = Board(shelves.notes, board_id, clock, settings, self._evidence)
         self._artifacts = Artifacts(shelves.artifacts, clock, settings)
-        self._has_notes = settings.enabled and self._board.directory.is_dir()
+        self._has_notes: bool | None = None  # not looked yet
         self.changed: Changed = _nothing_changed
 
     @property
@@ -56,6 +68,8 @@ class Desk:
 
     async def index(self) -> str:
         """The board at a glance, "" while it is empty."""
+        if self._has_notes is None:
+            self._has_notes = self._settings.enabled and await in_thread(self._board.directory.is_dir)
         return await self._board.index() if self._has_notes else ""
 
     async def resolve(self, references: Sequence[str]) -> References | None:
@@ -71,10 +85,12 @@ class Desk:
             return text
         return await self._artifacts.read(identifier)
 
-    async def ran(self, command: str, exit_code: int | None, output: bytes) -> str:
-        """Record the end of a command with the files it found changed; gives the id by which it can be cited."""
+    async def ran(self, recorder: Recorder, command: str, exit_code: int | None, output: bytes) -> str:
+        """Keep the end of a command with the files it found changed, on the record too; gives the id by which it can be cited."""
         changed = await self.changed()
-        return (await in_thread(self._evidence.ran, command, exit_code, output, changed)).id
+        evidence = await in_thread(self._evidence.ran, command, exit_code, output, changed)
+        recorder.append(EventMessage(COMMAND_ENDED, command_data(evidence)))
+        return evidence.id
 
     async def verified(self) -> Verification:
         """Whether what the task changed is proven by a command that ran since."""
@@ -173,3 +189,13 @@ def _stamper(workspace: Path) -> Callable[[str], object]:
         return (status.st_mtime_ns, status.st_size, status.st_ino)
 
     return stamp
+
+
+def commands_on_record(files: Sequence[Path]) -> tuple[CommandEvidence, ...]:
+    """The ends of commands that a session has on record, oldest first; what is damaged proves nothing. Blocks."""
+    found = {}
+    for data in events_named(files, COMMAND_ENDED):
+        with suppress(KeyError, TypeError, ValueError):
+            evidence = command_from(data)
+            found[evidence.id] = evidence
+    return tuple(sorted(found.values(), key=lambda each: (len(each.id), each.id)))

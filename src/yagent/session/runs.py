@@ -153,7 +153,7 @@ class Runs:
             consult=Consultation(lambda slot: shop.engine(role.name, slot), frame),
             remaining=frame.activity.remaining_total,
             queueing=frame.activity.frozen,
-            ran=shop.desk.ran,
+            ran=partial(shop.desk.ran, seat.recorder),
             at_once=control.at_once,
         )
         invoker = Invoker(seat.surface, write_lock=shop.write_lock, clock=shop.clock, denied=frame.denied)

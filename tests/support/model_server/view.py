@@ -3,7 +3,7 @@
 import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal, TypeAlias
 
 Dialect: TypeAlias = Literal["chat", "responses", "messages"]
@@ -40,8 +40,8 @@ class Entry:
 
 @dataclass(frozen=True, slots=True)
 class RequestView:
-    """A whole request. `segments` are tools, system and messages in that order, each as canonical JSON without cache marks
-    and transient hints."""
+    """A whole request. `segments` are tools, system and messages in that order, each as canonical JSON without cache marks. `hint` is
+    what it says beside the conversation; no entry and no segment has it."""
 
     dialect: Dialect
     body: Mapping[str, Any]
@@ -49,6 +49,7 @@ class RequestView:
     entries: tuple[Entry, ...]
     tools: Mapping[str, Mapping[str, Any]]
     segments: tuple[str, ...]
+    hint: str = ""
 
     @property
     def identity(self) -> str:
@@ -92,10 +93,19 @@ def view_of(dialect: Dialect, body: Mapping[str, Any]) -> RequestView:
     reader = {"chat": _chat, "responses": _responses, "messages": _messages}[dialect]
     system, entries, tools, items = reader(body)
     head = [canonical(body.get("tools") or []), canonical(body.get("system") or body.get("instructions") or "")]
-    return RequestView(dialect, body, system, tuple(entries), tools, (*head, *(TRANSIENT.sub("", canonical(item)) for item in items)))
+    segments = (*head, *(_TRANSIENT_IN_JSON.sub("", canonical(item)) for item in items))
+    said = [text for entry in entries for text in (entry.text, *(result.text for result in entry.results))]
+    hint = next((found[1] for text in said if (found := _TRANSIENT.search(text))), "")
+    return RequestView(dialect, body, system, tuple(map(_without_hint, entries)), tools, segments, hint)
 
 
-TRANSIENT = re.compile(r"\\n\\n<now>\\n.*?\\n</now>")  # what a request says beside the conversation, as it stands in JSON
+def _without_hint(entry: Entry) -> Entry:
+    results = tuple(replace(result, text=_TRANSIENT.sub("", result.text)) for result in entry.results)
+    return replace(entry, text=_TRANSIENT.sub("", entry.text), results=results)
+
+
+_TRANSIENT = re.compile(r"\n\n<now>\n(.*?)\n</now>", re.DOTALL)
+_TRANSIENT_IN_JSON = re.compile(r"\\n\\n<now>\\n.*?\\n</now>")
 
 
 def canonical(value: Any) -> str:
