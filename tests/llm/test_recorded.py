@@ -181,6 +181,7 @@ async def test_calls_that_are_cut_short_again_and_again_are_made_until_they_end(
         assert isinstance(said, Completed)
         assert [call.id for call in said.message.calls] == ids
         messages += [said.message, result_message(*(result(name, "ok" if name == "c1-again" else "cancelled") for name in ids))]
+    assert isinstance(said, Completed)
     dialogue.append(said.message)
     dialogue.append(result_message(result("c2-again-again", "ok")))
     assert await step(dialogue) == "two"
