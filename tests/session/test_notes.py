@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+
 from tests.support.model_server import Agent, ModelServer, Reply, call, hand_over
 from tests.support.session import Sessions
 from yagent.protocol.ops import StopTask
@@ -113,3 +115,15 @@ async def test_what_proved_a_change_still_proves_it_when_the_session_goes_on(ses
     assert result.verification == "verified", result.warnings
     devops = [view for view in model_server.views if "are DevOps" in view.identity]
     assert "run#2" in devops[-1].entries[-1].results[0].text
+
+
+async def test_boards_that_nobody_touched_for_a_week_go_at_the_end_of_a_session(sessions: Sessions, model_server: ModelServer) -> None:
+    model_server.play({"are the Director": [call("delegate_repo", task="look"), "done"], "are Repo": _looks})
+    async with sessions.open() as opened:
+        await opened.do("the task")
+    (note,) = sessions.home.glob(".yagent/notes/**/*.md")
+    os.utime(note, (0, 0))
+    model_server.play({"are the Director": ["done"]})
+    async with sessions.open() as opened:
+        await opened.do("another")
+    assert not note.exists()

@@ -1,6 +1,7 @@
 """Builds a session from what was asked for: the only place that knows every concrete class."""
 
 import asyncio
+import logging
 import os
 import pwd
 import secrets
@@ -15,6 +16,7 @@ from typing import ClassVar
 
 from yagent._version import VERSION
 from yagent.agents.roles.roster import ROSTER
+from yagent.blackboard.gc import collect
 from yagent.config.load import load
 from yagent.config.providers import ProviderOptions, Resolution, resolve
 from yagent.config.schema import Config
@@ -71,6 +73,8 @@ from yagent.workspace.guard import too_wide_for_yolo
 from yagent.workspace.permissions import Mode, Permissions, PermissionSettings
 from yagent.workspace.search import Searcher
 from yagent.workspace.shell import Shell
+
+logger = logging.getLogger(__name__)
 
 
 class RequestError(YagentError):
@@ -244,7 +248,8 @@ class _Parts:
         owned = TaskOwned(permissions, surroundings, self.work, task, Controls(shop.publisher, task))
         tasks = TaskRunner(shop, owned, task_settings(config, request.flags), start_warnings=warnings, past=past)
         attach_logs(bus, self.domain)
-        return Session(shop, tasks, bus, partial(list_sessions, rollouts), opening=self._opening(shop, warnings)), tasks.close
+        closing = partial(_closed, tasks, partial(collect, shelves.notes, settings=kept, in_use=(session_id,)), clock)
+        return Session(shop, tasks, bus, partial(list_sessions, rollouts), opening=self._opening(shop, warnings)), closing
 
     def _opening(self, shop: Workshop, warnings: Sequence[str]) -> list[Payload]:
         """What a front end is told first: the session, its models, and what the start had to warn of."""
@@ -276,6 +281,15 @@ async def _standing(git: Git, workspace: Path) -> Standing:
     lines = answer.output.decode("utf-8", "replace").splitlines()
     head = next((line.removeprefix("# branch.oid ") for line in lines if line.startswith("# branch.oid ")), "")
     return Standing("" if head == "(initial)" else head, any(not line.startswith("#") for line in lines))
+
+
+async def _closed(tasks: TaskRunner, collect_notes: Callable[..., object], clock: Clock) -> None:
+    """Close the records, and remove the notes that nobody will read any more."""
+    await tasks.close()
+    try:
+        await in_thread(collect_notes, now=clock.wall())
+    except OSError as failure:
+        logger.warning("old notes were not removed: %s", failure)
 
 
 def _may_read(permissions: Permissions, path: str) -> bool:
