@@ -42,13 +42,23 @@ def test_a_protected_result_is_never_shortened() -> None:
     assert (after.saved, after.changed, after.dropped) == (0, 0, ())
 
 
-def test_a_shortened_result_keeps_its_end_and_names_where_the_whole_is() -> None:
+def test_a_shortened_result_keeps_its_first_line_and_its_end_and_names_where_the_whole_is() -> None:
     text = lines(500)
     after = shorten((user_message("go"), *step(0, text), *step(1, "new")), 10**6, rule())
-    notice, *kept = texts(after.messages)[0].splitlines()
-    assert notice == f"[shortened to its end, 50 of {-(-len(text) // 4)} tokens; read_artifact c1.1 gives all of it]"
-    assert kept == text.splitlines()[-10:]
+    first, notice, *kept = texts(after.messages)[0].splitlines()
+    assert first == text.splitlines()[0]
+    assert notice == f"[shortened to its first line and its end, 50 of {-(-len(text) // 4)} tokens; read_artifact c1.1 gives all of it]"
+    assert kept == text.splitlines()[-9:]
     assert [(dropped.id, dropped.call_id, dropped.text) for dropped in after.dropped] == [("c1.1", "call_0", text)]
+
+
+def test_of_a_result_of_one_long_line_both_ends_stay() -> None:
+    text = "begin" + "x" * 5000 + "end"
+    after = shorten((user_message("go"), *step(0, text), *step(1, "new")), 10**6, rule())
+    first, _, last = texts(after.messages)[0].splitlines()
+    assert first.startswith("begin")
+    assert last.endswith("end")
+    assert min(len(first), len(last)) > 20
 
 
 def test_what_the_model_has_not_seen_goes_last_and_keeps_what_there_is_room_for() -> None:

@@ -83,7 +83,7 @@ def _candidates(messages: Sequence[Message], rule: Rule) -> list[_Candidate]:
 
 def _ending(result: ToolResult, total: int, keep: int, rule: Rule, identifier: str) -> ToolResult:
     notice = rule.prompts.text("compression/rule.md", kept=str(keep), total=str(total), id=identifier)
-    first, _, rest = result.text.partition("\n")
-    head = first_part(first, min(HEAD, keep // 2), rule.counter.count)
+    head = first_part(result.text.partition("\n")[0], min(HEAD, keep // 2), rule.counter.count)
+    rest = result.text[len(head) :].removeprefix("\n")
     tail = last_part(rest, keep - rule.counter.count(head), rule.counter.count)
     return replace(result, text="\n".join(filter(None, (head, notice, tail))).rstrip())
