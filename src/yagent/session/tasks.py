@@ -209,6 +209,8 @@ class TaskRunner:
             found = await looking
             past, self._past = self._past, None
             taken = None if past is None else await past.take_up(account, goes_on=words is None)
+            if taken is not None and taken.goes_on:
+                account.changed.update(dict.fromkeys(await self._shop.desk.changed()))
             seat = self._seat = self._seat or self._seat_of_director(words, found, taken)
             if words is not None and self._before is not None:
                 self._shop.domain.go("record the state before", self._record_state(seat.recorder, self._before))
