@@ -99,6 +99,16 @@ async def test_a_record_that_cannot_be_continued_says_where(tmp_path: Path, cloc
                 files.reopen(tmp_path / name)
 
 
+async def test_nothing_is_appended_to_what_a_link_leads_to(tmp_path: Path, clock: VirtualClock) -> None:
+    foreign = tmp_path / "foreign"
+    foreign.write_bytes(b"not a record, and without a line end")
+    (tmp_path / "link").symlink_to(foreign)
+    async with Domain("session") as domain:
+        with pytest.raises(RolloutError, match=r"cannot be continued: it is a symbolic link, .* \(.*link\)"):
+            log(tmp_path, clock, domain).reopen(tmp_path / "link")
+    assert foreign.read_bytes() == b"not a record, and without a line end"
+
+
 async def test_a_checkpoint_tells_what_a_reader_will_find(tmp_path: Path, clock: VirtualClock) -> None:
     async with recording(tmp_path, clock) as writer:
         for record in (*THREE_TURNS, Compacted(3, (user_message("short"),)), *[event(number) for number in range(500)]):

@@ -254,8 +254,11 @@ class SessionLog:
 
 
 def _reopen(path: Path) -> int | None:
-    """A locked descriptor that appends to whole lines, None when somebody else has the lock."""
-    descriptor = os.open(path, os.O_RDWR | os.O_APPEND | os.O_CLOEXEC | os.O_NONBLOCK | os.O_NOCTTY)
+    """A locked descriptor that appends to whole lines, None when somebody else has the lock. A link is not followed: what it leads to
+    need not be a record, and would be written to."""
+    if path.is_symlink():
+        raise OSError(errno.ELOOP, "it is a symbolic link, and nothing is written through one")
+    descriptor = os.open(path, os.O_RDWR | os.O_APPEND | os.O_CLOEXEC | os.O_NONBLOCK | os.O_NOCTTY | os.O_NOFOLLOW)
     try:
         status = os.fstat(descriptor)
         if not stat.S_ISREG(status.st_mode):
