@@ -121,6 +121,16 @@ async def test_near_names_are_given_and_the_way_to_all_of_them(desk: Desk) -> No
         await desk.board.read("codign#1")
 
 
+async def test_a_note_that_cannot_be_read_is_not_said_to_be_missing(desk: Desk) -> None:
+    await desk.write()
+    (desk.board.directory / "repo" / "0001.md").write_bytes(b"---\n[1]\n---\n")
+    with pytest.raises(NoSuchNote, match=r"no note 'repo#1' that can be read\. list_notes says what is wrong with 1\."):
+        await desk.board.read("repo#1")
+    await desk.write("coding", "d2")
+    with pytest.raises(NoSuchNote, match=r"that can be read; those that can: coding#1\."):
+        await desk.board.read("repo#1")
+
+
 async def test_files_that_are_no_notes_are_named_and_hide_no_other(desk: Desk) -> None:
     await desk.write()
     place = desk.board.directory / "repo"

@@ -27,6 +27,16 @@ def test_without_a_report_the_one_before_stands() -> None:
     assert prefix.measured((REPLY, REPLY), Usage(output=5)) == prefix
 
 
+def test_a_report_far_too_small_for_the_request_is_none() -> None:
+    asked = user_message("x" * 4000)
+    for reported in (0, 1, 200):
+        told = Usage(total_input=reported, output=10)
+        assert Prefix(FourCharacters(), head=50).measured((asked, REPLY), told).size((asked, REPLY)) == 50 + 1000 + 10
+        before = Prefix(FourCharacters(), head=50).measured((asked, REPLY), Usage(total_input=900, output=10))
+        assert before.measured((asked, REPLY, asked, REPLY), told) == before
+    assert Prefix(FourCharacters(), head=50).measured((asked, REPLY), Usage(total_input=220, output=10)).tokens == 230
+
+
 def test_a_reply_of_unknown_size_is_estimated() -> None:
     assert Prefix(FourCharacters()).measured((REPLY,), Usage(total_input=700)).size((REPLY,)) == 700 + 10
 

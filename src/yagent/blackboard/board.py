@@ -236,10 +236,11 @@ class Board:
             problems.append(f"the notes in {self._directory} cannot be listed ({failure.strerror})")
 
     def _read(self, note_id: str) -> tuple[Note, Shown]:
-        heads = sorted(self._heads([]), key=lambda head: (head.created, head.number), reverse=True)
+        problems: list[str] = []
+        heads = sorted(self._heads(problems), key=lambda head: (head.created, head.number), reverse=True)
         head = find(heads, note_id)
         if head is None:
-            raise NoSuchNote(missing(note_id, [each.id for each in heads]))
+            raise NoSuchNote(missing(note_id, [each.id for each in heads], len(problems)))
         try:
             note = _load(self._directory / head.agent / f"{head.stem}{SUFFIX}")
         except (OSError, NotRegularFileError) as failure:
@@ -263,9 +264,12 @@ def find(heads: Iterable[NoteHead], wanted: str) -> NoteHead | None:
     return next((head for head in heads if head.id.lower() == plain or (not match and head.agent.lower() in (name, agent))), None)
 
 
-def missing(wanted: str, ids: Sequence[str]) -> str:
-    """What to say of an id that leads nowhere."""
+def missing(wanted: str, ids: Sequence[str], unreadable: int = 0) -> str:
+    """What to say of an id that leads nowhere, among so many more notes that cannot be read: it may be one of them."""
     asked = repr(beginning(wanted.strip(), 80))
+    if unreadable:
+        readable = f"; those that can: {', '.join(ids[:MOST_SUGGESTED])}" if ids else ""
+        return f"There is no note {asked} that can be read{readable}. list_notes says what is wrong with {unreadable}."
     if not ids:
         return f"There is no note {asked}: no delegation has left one yet."
     near = get_close_matches(wanted.strip().lower(), ids, n=MOST_SUGGESTED, cutoff=0.5) or ids[:MOST_SUGGESTED]

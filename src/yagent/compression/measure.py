@@ -7,6 +7,8 @@ from typing import Protocol
 from yagent.protocol.messages import Message, Reasoning, Usage
 from yagent.records import dataclass
 
+_LEAST_BELIEVED = 0.2  # of what is estimated; servers are known to report 0, or only what their cache did not hold
+
 
 class Counter(Protocol):
     """Estimates sizes in tokens; `yagent.llm.tokens` has one."""
@@ -44,12 +46,15 @@ class Prefix:
         return sum(map(self.counter.of_message, messages))
 
     def measured(self, messages: Sequence[Message], usage: Usage | None) -> "Prefix":
-        """After a reply: `messages` end with it, `usage` is what its call reported. Without a report the one before stands.
+        """After a reply: `messages` end with it, `usage` is what its call reported. Without a report the one before stands, and likewise
+        after one that is too small for this request: to believe that a long conversation takes nothing would be to outgrow the window.
 
         Reasoning that the message does not hold is not sent again, so it is no part of the next request. The first report also says what
         the head really takes, which counts again when nothing is measured any more.
         """
         if usage is None or usage.total_input is None or not messages:
+            return self
+        if usage.total_input < _LEAST_BELIEVED * (self.head + self.local(messages[:-1])):
             return self
         head = usage.total_input - self.local(messages[:-1]) if self.tokens is None else self.head
         known = replace(self, head=head if self.head / 2 <= head <= self.head * 2 else self.head)

@@ -83,6 +83,8 @@ async def test_an_empty_list_says_why(reader: Desk, left: BoardDesk) -> None:
     assert (await reader.make("list_notes")).text == "No delegation has left a note yet."
     await left.write()
     assert (await reader.make("list_notes", agent="coding")).text == "No such note; without arguments you see all 1."
+    (left.board.directory / "repo" / "0001.md").write_text("mine")
+    assert (await reader.make("list_notes")).text.startswith("No note can be read.\n[")
 
 
 async def test_files_that_cannot_be_read_are_told_with_the_list(reader: Desk, left: BoardDesk) -> None:

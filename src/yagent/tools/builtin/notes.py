@@ -78,12 +78,18 @@ def _list_notes(reader: NoteReader) -> Spec[ListNotes]:
         if fitting < len(lines):
             said.append(f"{len(lines) - fitting} older ones are left out; name an agent or a status to see fewer")
         if not chosen:
-            everything = f"No such note; without arguments you see all {len(listing.notes)}."
-            lines, fitting = [everything if listing.notes else "No delegation has left a note yet."], 1
+            lines, fitting = [_nothing(listing)], 1
         summary = counted(len(chosen), "note", "notes")
         return Output("\n".join([*lines[:fitting], *remarks([*said, *listing.problems])]), summary=summary)
 
     return Spec("list_notes", Effect.CONTEXT, ListNotes, execute, priority=_PRIORITY)
+
+
+def _nothing(listing: Listing) -> str:
+    """Why no note is listed."""
+    if listing.notes:
+        return f"No such note; without arguments you see all {len(listing.notes)}."
+    return "No note can be read." if listing.problems else "No delegation has left a note yet."
 
 
 def _read_note(reader: NoteReader) -> Spec[ReadNote]:
