@@ -63,7 +63,7 @@ class Verdict:
 
 @dataclass(frozen=True, slots=True)
 class CommandEvidence:
-    """A command that ran to some end: None as `exit_code` where it was stopped.
+    """A command that ran to some end: None as `exit_code` where it has none of its own: it was stopped, or is a pipe.
 
     `covered` are the files that the task had changed until then, with the hash of their content, None for those that were gone.
     """

@@ -55,4 +55,8 @@ def _shown(evidence: CommandEvidence) -> str:
 
 
 def _ended(evidence: CommandEvidence) -> str:
-    return "was stopped" if evidence.exit_code is None else f"ended with exit code {evidence.exit_code}"
+    return (
+        "has no exit code of its own (it was stopped, or is a pipe)"
+        if evidence.exit_code is None
+        else f"ended with exit code {evidence.exit_code}"
+    )

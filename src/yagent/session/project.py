@@ -16,6 +16,8 @@ from yagent.workspace.changes import ChangedFile, WorkspaceState, changed_files,
 from yagent.workspace.git import SHOWN_PATHS, Git, GitFacts, Place
 from yagent.workspace.inventory import Inventory, take_inventory
 
+OWN: Final = "the user's own work, keep it"
+EARLIER: Final = "made earlier in this session or by the user, look before you change it"
 COMMITS: Final = 3  # shown to the Director
 _CHANGES: Final[Mapping[str, Literal["created", "modified", "deleted"]]] = {
     "added": "created",
@@ -48,10 +50,11 @@ class Surroundings:
         """Where the workspace stands, for the look at it and the state of it."""
         return await self._git.place(self._workspace)
 
-    async def look(self, place: Awaitable[Place], since: WorkspaceState | None = None) -> Found:
+    async def look(self, place: Awaitable[Place], since: WorkspaceState | None = None, *, is_later: bool = False) -> Found:
         """What is true at this moment: the project's documents, the repository, the day.
 
-        With the state before the task, what the task changed is told apart from the user's own uncommitted work.
+        With the state before the task, what the task changed is told apart from the user's own uncommitted work. In a later task of a
+        session (`is_later`) that may as well come from the tasks before, and nobody can tell.
         """
         work: list[tuple[str, Coroutine[Any, Any, Any]]] = [
             ("git facts", self._facts(place)),
@@ -68,7 +71,7 @@ class Surroundings:
             workspace=str(self._workspace),
             system=f"{platform.system()} {platform.machine()}",
             date=f"{self._clock.wall():%Y-%m-%d}",
-            git=_git_lines(git, commits.result(), own, changed),
+            git=_git_lines(git, commits.result(), own, changed, EARLIER if is_later else OWN),
             approvals=self._approvals,
             remarks=tuple(f"{name} was not read: it leads to a place that is not read unasked." for name in refused),
         )
@@ -121,7 +124,7 @@ class Surroundings:
             return False
 
 
-def _git_lines(git: GitFacts, commits: Sequence[str], own: Sequence[str], changed: Sequence[FileChange]) -> tuple[str, ...]:
+def _git_lines(git: GitFacts, commits: Sequence[str], own: Sequence[str], changed: Sequence[FileChange], whose: str) -> tuple[str, ...]:
     """The repository in a few lines for the first message: `own` is what the user had not committed, `changed` what the task did so far."""
     if not git.is_repository:
         return ("Not a git repository.",)
@@ -132,7 +135,7 @@ def _git_lines(git: GitFacts, commits: Sequence[str], own: Sequence[str], change
     if own:
         total = sum(count or 0 for count, _ in counts) if own is git.paths else len(own)
         more = ", …" if total > len(own[:SHOWN_PATHS]) else ""
-        lines.append(f"Not committed before the user's request, the user's own work, keep it: {', '.join(own[:SHOWN_PATHS])}{more}")
+        lines.append(f"Not committed before the user's request, {whose}: {', '.join(own[:SHOWN_PATHS])}{more}")
     if changed:
         more = ", …" if len(changed) > SHOWN_PATHS else ""
         shown = ", ".join(f"{each.path} ({each.change})" for each in changed[:SHOWN_PATHS])

@@ -90,6 +90,8 @@ class Runs:
             return PreparedRun(loop, frame, (), changes, resumption, under_way=under_way)
         loop.heard(commission.task)
         context = seat.fitting.standing = await self._task.context() if role.wants_context else ""
+        if given := [f"agent:{name.partition(':')[2] or name}" for name, _ in commission.references.texts]:
+            seat.fitting.standing += f"\n\nEarlier results you were given at the start (read_note gives them again): {', '.join(given)}"
         opening = (user_message(task_message(commission.task, commission.references, context)),)
         return PreparedRun(loop, frame, opening, changes, under_way=under_way)
 

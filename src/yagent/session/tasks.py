@@ -90,6 +90,8 @@ class TaskRunner:
         self._seat: Seat | None = None
         self._loop: AgentLoop | None = None
         self._before: Handle[WorkspaceState] | None = None
+        self._known: WorkspaceState | None = None  # before the last task of a session that is resumed
+        self._is_later = False  # there were tasks before this one in the session
         self._earlier: WorkspaceState | None = None  # before a task that was stopped and goes on
         self._count = 0
 
@@ -146,9 +148,13 @@ class TaskRunner:
         self._loop, self.controls.warn = None, account.warn
         publisher.publish(TaskStarted(task_id=self._owned.current.id, text=prompt))
         known = None if self._past is None else recorded_state(self._past.director.before)
+        self._is_later = not goes_on and (self._past is not None or self._count > 1)
         place = self._shop.domain.go("place of the workspace", self._owned.surroundings.place())
-        looking = self._shop.domain.go("look at the workspace", self._owned.surroundings.look(place, known))
+        looking = self._shop.domain.go(
+            "look at the workspace", self._owned.surroundings.look(place, known if goes_on else None, is_later=self._is_later)
+        )
         earlier = known if goes_on else None
+        self._known = known
         before = self._before = await self._state_before(place, looking)
         self._earlier = earlier
         self._shop.desk.changed = partial(self._changed, before, earlier, account)
@@ -209,8 +215,9 @@ class TaskRunner:
             found = await looking
             past, self._past = self._past, None
             taken = None if past is None else await past.take_up(account, goes_on=words is None)
-            if taken is not None and taken.goes_on:
-                account.changed.update(dict.fromkeys(await self._shop.desk.changed()))
+            if self._known is not None:
+                changes, _ = await owned.surroundings.changes(self._known)
+                account.changed.update(dict.fromkeys(change.path for change in changes))
             seat = self._seat = self._seat or self._seat_of_director(words, found, taken)
             if words is not None and self._before is not None:
                 self._shop.domain.go("record the state before", self._record_state(seat.recorder, self._before))
@@ -226,6 +233,7 @@ class TaskRunner:
                 seat.conversation.answer(results)
             words = "\n\n".join((*control.opening(), words))
             self._loop.heard(words)
+            seat.fitting.begin(words)
             opening = f"{context}\n\n<request>\n{words}\n</request>" if context else words
             return await carry_out(loop, (user_message(opening),), frame)
         except YagentError as failure:
@@ -269,7 +277,8 @@ class TaskRunner:
     async def _context_now(self) -> str:
         """The block about the workspace as it is when a delegation begins."""
         since = self._earlier or (None if self._before is None else await self._before)
-        found = await self._owned.surroundings.look(self._owned.surroundings.place(), since)
+        surroundings = self._owned.surroundings
+        found = await surroundings.look(surroundings.place(), since, is_later=self._is_later)
         return first_message_context(found.environment, found.documents)
 
     async def _sealed(self, outcome: Outcome[RunResult], account: TaskAccount, prompt: str) -> RunResult:

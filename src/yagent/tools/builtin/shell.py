@@ -57,7 +57,9 @@ def _run_bash() -> Spec[RunBash]:
         limit, remark = _limit(parameters.timeout, call.scope)
         scope = call.scope
         result = await scope.shell.run(parameters.command, scope.workspace, timeout=limit, on_output=call.progress, at_once=scope.at_once)
-        code = None if result.timed_out else result.exit_code
+        code = (
+            None if result.timed_out or exit_code_of_pipe(parameters.command) else result.exit_code
+        )  # a pipe's code is its last command's
         evidence = await scope.ran(parameters.command, code, result.output.encode("utf-8", "surrogatepass"))
         return _ran(parameters.command, result, limit, remark, evidence)
 
