@@ -127,3 +127,14 @@ async def test_boards_that_nobody_touched_for_a_week_go_at_the_end_of_a_session(
     async with sessions.open() as opened:
         await opened.do("another")
     assert not note.exists()
+
+
+async def test_the_exit_code_of_a_pipe_proves_nothing(sessions: Sessions, model_server: ModelServer) -> None:
+    async def coding(agent: Agent) -> Reply:
+        await agent.call("create_file", path="made.txt", content="made\n")
+        await agent.call("run_bash", command="false | tail -1")
+        return hand_over("made it")
+
+    model_server.play({"are the Director": [call("delegate_coding", task="make"), "done"], "are Coding": coding})
+    async with sessions.open(mode="yolo") as opened:
+        assert (await opened.do("the task")).verification == "unverified"
