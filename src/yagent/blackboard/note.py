@@ -126,7 +126,7 @@ def handoff_text(handoff: Handoff, marks: Sequence[str] = ()) -> str:
     if handoff.facts:
         before = [f"{mark} " for mark in marks] or [""] * len(handoff.facts)
         shown = zip(handoff.facts, before, strict=True)
-        lines += ["", *(f"- {mark}{fact.claim}" + (f" ({fact.where})" if fact.where else "") for fact, mark in shown)]
+        lines += ["", *(f"{mark}- {fact.claim}" + (f" ({fact.where})" if fact.where else "") for fact, mark in shown)]
     if handoff.open_questions:
         lines += ["", "Open:", *(f"- {question}" for question in handoff.open_questions)]
     return "\n".join(lines).strip()

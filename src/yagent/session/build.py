@@ -218,10 +218,12 @@ class _Parts:
         fittings = Fittings(prompts, fits, self.calibration)
         shelves = Shelves(notes_root(request.environ, self.home, user_home(request.environ)), self.home.artifacts_dir, request.workspace)
         recorded = () if past is None else await in_thread(commands_on_record, past.records.files)
+        board = session_id if past is None else past.board
         kept = blackboard_settings(config, request.environ)
-        desk = Desk(shelves, session_id, clock, kept, dropped=fittings.full_text, commands=recorded)
+        desk = Desk(shelves, board, clock, kept, dropped=fittings.full_text, commands=recorded)
         shop = Workshop(
             session=session_id,
+            board=board,
             workspace=request.workspace,
             clock=clock,
             domain=self.domain,
@@ -248,7 +250,7 @@ class _Parts:
         owned = TaskOwned(permissions, surroundings, self.work, task, Controls(shop.publisher, task))
         tasks = TaskRunner(shop, owned, task_settings(config, request.flags), start_warnings=warnings, past=past)
         attach_logs(bus, self.domain)
-        closing = partial(_closed, tasks, partial(collect, shelves.notes, settings=kept, in_use=(session_id,)), clock)
+        closing = partial(_closed, tasks, partial(collect, shelves.notes, settings=kept, in_use=(board,)), clock)
         return Session(shop, tasks, bus, partial(list_sessions, rollouts), opening=self._opening(shop, warnings)), closing
 
     def _opening(self, shop: Workshop, warnings: Sequence[str]) -> list[Payload]:

@@ -57,7 +57,7 @@ async def fork_session(directory: Path, session: SessionId, step: int, clock: Cl
         DIRECTOR,
         past.meta.project_dir,
         VERSION,
-        board_id=new,
+        board_id=past.meta.board_id or session,
         task=past.meta.task,
         forked_from={"session": session, "ordinal": mark.ordinal},
     )

@@ -40,6 +40,11 @@ class Past:
         return self.records.session
 
     @property
+    def board(self) -> str:
+        """The name of its board."""
+        return (self.director.meta.board_id if self.director.meta is not None else "") or self.session
+
+    @property
     def prompt(self) -> str:
         """The user's words that began it."""
         return "" if self.director.meta is None else self.director.meta.task

@@ -187,7 +187,7 @@ def seat_for(
     engine = shop.engine(role.name, None)
     context = _turn_context(shop, engine, surface, system)
     recorder = shop.open_record(identity, () if taken is None else taken.segments)
-    if taken is None or identity.delegation_id:
+    if taken is None or identity.delegation_id or not taken.has_meta:
         recorder.append(
             SessionMeta(
                 session=shop.session,
@@ -197,16 +197,16 @@ def seat_for(
                 delegation_id=identity.delegation_id,
                 parent_session_id=shop.session if identity.delegation_id else "",
                 parent_delegation_id=parent_delegation,
-                board_id=shop.session,
+                board_id=shop.board,
                 task=commission.task,
                 git=git or {},
                 call_id=commission.call_id,
                 name=commission.name,
-                continues=taken is not None,
-                start_step=0 if taken is None else taken.resumption.step,
+                continues=taken is not None and identity.delegation_id != "",
+                start_step=taken.resumption.step if taken is not None and identity.delegation_id else 0,
             )
         )
-    else:
+    if taken is not None and not identity.delegation_id:
         recorder.append(_taken_up(taken))
     if taken is None or identity.delegation_id or taken.context != context:
         recorder.append(context)

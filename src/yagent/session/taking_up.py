@@ -42,6 +42,7 @@ class TakenUp:
     was_killed: bool = False
     said: tuple[tuple[bool, str], ...] = ()
     compactions: int = 0
+    has_meta: bool = True
 
 
 class TakingUp:
@@ -83,6 +84,7 @@ class TakingUp:
             was_killed=not past.stop_reason,
             said=past.said,
             compactions=past.compactions,
+            has_meta=past.meta is not None,
         )
         return taken
 

@@ -21,6 +21,7 @@ from yagent.protocol.messages import Message, ToolCall, Usage
 from yagent.records import dataclass
 from yagent.thoughts.log import ThoughtLog
 
+FIRST_WORDS = 8  # messages among which a conversation that has begun has one of the agent's
 SURELY = 4  # bytes that a character may have
 HEAD = 12_000  # tokens that system prompt and tools surely do not exceed
 _EVENTS: dict[Tier, type[ContextCompressed | ContextEmergencyCompressed | ContextUltimateCompressed]] = {
@@ -111,6 +112,8 @@ class Fitting:
         """
         if not self.is_on:
             return False
+        if not is_forced and all(message.role == "user" for message in self._conversation.messages[:FIRST_WORDS]):
+            return False  # what the user says first goes out whole; whether it fits, the provider knows
         if self._prefix is None and not is_forced and self._is_small():
             return False  # the first request is not made to wait for counting
         if not self._is_loaded:
