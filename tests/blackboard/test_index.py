@@ -88,7 +88,7 @@ async def test_a_note_in_full_has_its_hand_over_with_marks_then_the_deliverable(
         "Login is checked in auth.py.\n"
         "\n"
         "→ [line 2 is at auth.py:1 now] - it compares hashes (auth.py:2)\n"
-        "- ? said so\n"
+        "? - said so\n"
         "\n"
         "Open:\n"
         "- other branches?\n"

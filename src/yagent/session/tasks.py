@@ -233,7 +233,6 @@ class TaskRunner:
                 seat.conversation.answer(results)
             words = "\n\n".join((*control.opening(), words))
             self._loop.heard(words)
-            seat.fitting.begin(words)
             opening = f"{context}\n\n<request>\n{words}\n</request>" if context else words
             return await carry_out(loop, (user_message(opening),), frame)
         except YagentError as failure:

@@ -76,8 +76,6 @@ class Fitting:
         self._streak = Streak()
         self._count = begun
         self._dropped: dict[str, str] = {}
-        self._task = ""
-        self._earlier_thoughts = 0
         self.standing = ""  # where the agent works and by which rules of the project: it survives every rewriting
 
     @property
@@ -89,10 +87,6 @@ class Fitting:
     def size(self) -> int:
         """About how many tokens the next request has."""
         return self._known().size(self._conversation.messages)
-
-    def begin(self, words: str) -> None:
-        """A new task begins with these words: goals and plans before it are past."""
-        self._task, self._earlier_thoughts = words, len(self._thoughts.thoughts())
 
     def dropped(self, identifier: str) -> str | None:
         """A text that this process took out of the conversation, by the id that stands in its place."""
@@ -175,15 +169,13 @@ class Fitting:
     def _facts(self, frame: Frame, changed: Sequence[str]) -> Facts:
         """What survives whatever a summary says: from the record of what was said and done."""
         log = self._thoughts
-        thoughts = log.thoughts()[self._earlier_thoughts :]
-        goal = next((thought.goal for thought in reversed(thoughts) if thought.goal), self._task)
-        plan = next((thought for thought in reversed(thoughts) if thought.plan), None)
+        goal = next((thought.goal for thought in reversed(log.thoughts()) if thought.goal), "")
         inputs = log.user_inputs
         return Facts(
             goal=goal or (inputs[0] if inputs else ""),
             user_inputs=inputs,
             rules=(self.standing,) if self.standing else (),
-            open_items=() if plan is None else tuple(item.text for item in plan.open_items),
+            open_items=tuple(item.text for item in log.open_items),
             files_changed=tuple(changed),
             running=frame.running(),
         )
