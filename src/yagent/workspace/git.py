@@ -133,9 +133,7 @@ class Git:
         answer = await self.ask(root, "rev-parse", "--verify", "--quiet", "HEAD^{commit}")
         return answer.output.decode("ascii", "replace").strip() or None if answer is not None and answer.code == 0 else None
 
-    async def ask(
-        self, directory: Path, *arguments: str, filters_off: Sequence[str] = (), seconds: float = TIME_LIMIT
-    ) -> Captured | None:
+    async def ask(self, directory: Path, *arguments: str, filters_off: Sequence[str] = (), seconds: float = TIME_LIMIT) -> Captured | None:
         """One git call; None when git or the directory is missing. One that reads contents of files needs the place's `filters_off`."""
         flags = [part for setting in (*_SAFE, *filters_off) for part in ("-c", setting)]
         try:
