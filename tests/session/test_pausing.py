@@ -183,6 +183,7 @@ async def test_leaving_while_paused_ends_as_paused_and_the_record_says_so(sessio
 
 async def test_leaving_while_paused_does_not_begin_what_the_reply_asked_for_next(sessions: Sessions, model_server: ModelServer) -> None:
     async def boss(agent: Agent) -> str:
+        await opened.session.submit(PauseTask())  # while his reply is on its way
         await agent.calls(Call("delegate_coding", {"task": "left"}), Call("delegate_coding", {"task": "right"}))
         return "never"
 
@@ -190,9 +191,6 @@ async def test_leaving_while_paused_does_not_begin_what_the_reply_asked_for_next
     async with sessions.open(mode="full-yolo") as opened:
         task = asyncio.ensure_future(opened.do("go"))
         await asyncio.sleep(0)
-        await until(lambda: opened.session.snapshot().agents)
-        await until(lambda: len(model_server.exchanges) == 1)
-        await opened.session.submit(PauseTask())
         await until(lambda: any(agent.stands_still for agent in opened.session.snapshot().agents))
         await opened.session.submit(Shutdown())
         assert (await task).stop_reason is StopReason.PAUSED
