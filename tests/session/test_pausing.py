@@ -107,7 +107,7 @@ async def test_a_pause_lets_a_running_tool_finish_once(sessions: Sessions, model
         assert not agents(now.opened)["devops"].stands_still
         (sessions.workspace / "go").touch()
         await now.stands("devops")
-        assert [each.ok for each in now.opened.told(ToolCallResult) if each.name == "run_bash"] == [True]
+        await until(lambda: [each.ok for each in now.opened.told(ToolCallResult) if each.name == "run_bash"] == [True])
         await now.submit(ContinueTask(now.id("devops")))
         assert "ran" in (await now.result()).answer
     assert (sessions.workspace / "effects").read_text() == "x\n"
