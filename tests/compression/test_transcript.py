@@ -45,6 +45,14 @@ def test_the_largest_parts_are_cut_until_the_rest_fits() -> None:
     assert recent((user_message("keep me"), *step(0, lines(5000))), 4, frame()) == ""
 
 
+def test_of_more_small_parts_than_fit_the_last_are_shown() -> None:
+    text = recent(conversation([f"small {number}" for number in range(400)]), 300, frame())
+    assert text.startswith(f"{MORE}\n")
+    assert text.count(MORE) == 1  # a part as small as the words for what is missing is not cut
+    assert text.endswith("small 399")
+    assert frame().counter.count(text) > 200
+
+
 def test_for_a_summary_large_results_are_shortened_before_anything_is_left_out() -> None:
     text = digest(conversation([lines(3000), "small", lines(3000)]), 1500, frame())
     assert text.startswith("[user] make total() round half up")

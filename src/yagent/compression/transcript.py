@@ -25,14 +25,16 @@ def last_messages(messages: Sequence[Message], number: int) -> int:
 
 
 def recent(messages: Sequence[Message], budget: int, frame: Frame) -> str:
-    """The messages in at most `budget` tokens: whole if they fit, else with their largest parts cut; "" when not even that fits."""
-    cap = budget
+    """The messages in at most `budget` tokens: whole if they fit, else with their largest parts cut, else the end of that; "" when there
+    is no room to speak of."""
+    cap, text = budget, ""
     while cap >= _LEAST:
         text = "\n\n".join(filter(None, (_shown(message, frame, cap) for message in messages)))
         if frame.counter.count(text) <= budget:
             return text
         cap //= 2
-    return ""
+    end = last_part(text, budget - frame.counter.count(frame.left_out()) - 1, frame.counter.count)
+    return f"{frame.left_out()}\n{end}" if end else ""
 
 
 def digest(messages: Sequence[Message], budget: int, frame: Frame) -> str:
@@ -72,11 +74,18 @@ def _part(message: Message, part: Part, frame: Frame | None, cap: int) -> str:
         return f"[{'you' if message.role == 'assistant' else message.role}] {_beginning(part.text, frame, cap)}"
     if isinstance(part, ToolCall):
         return f"[call] {part.name} {_beginning(part.malformed or part.arguments, frame, cap)}"
-    text = part.text if frame is None else last_part(part.text, cap, frame.counter.count)
-    cut = "" if frame is None or text == part.text else f"{frame.left_out()}\n"
-    return f"[{'error' if part.is_error else 'result'} of {part.name}] {cut}{text}"
+    return f"[{'error' if part.is_error else 'result'} of {part.name}] {_end(part.text, frame, cap)}"
 
 
 def _beginning(text: str, frame: Frame | None, cap: int) -> str:
-    part = text if frame is None else first_part(text, cap, frame.counter.count)
-    return part if frame is None or part == text else f"{part}\n{frame.left_out()}"
+    if frame is None:
+        return text
+    shown = f"{first_part(text, cap, frame.counter.count)}\n{frame.left_out()}"
+    return shown if len(shown) < len(text) else text  # a cut has to save something
+
+
+def _end(text: str, frame: Frame | None, cap: int) -> str:
+    if frame is None:
+        return text
+    shown = f"{frame.left_out()}\n{last_part(text, cap, frame.counter.count)}"
+    return shown if len(shown) < len(text) else text

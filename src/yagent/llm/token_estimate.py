@@ -27,10 +27,10 @@ class Size:
 
 
 def estimate(text: str) -> Size:
-    """The size of a text; linear in it, about 0.1 s for a million characters."""
+    """The size of a text; linear in it, about 0.03 s for a million characters."""
     classes = text.encode("utf-8", "replace").translate(_CLASSES)
     plain = sum(weight * classes.count(sequence) for sequence, weight in _PLAIN.items())
-    plain += sum(weight * len(classes.translate(table).split()) for table, weight in _RUNS.items())
+    plain += sum(weight * (b" " + classes.translate(table)).count(_START) for table, weight in _RUNS.items())
     return Size(plain, sum(weight * classes.count(sequence) for sequence, weight in _WIDE.items()))
 
 
@@ -47,11 +47,12 @@ def _class_of(byte: int) -> int:
 
 
 def _only(classes: bytes) -> bytes:
-    """A table that leaves these classes, as one, and makes all others spaces, so that `split` counts the runs."""
+    """A table that leaves these classes, as one, and makes all others spaces, so that a run starts at each `_START`."""
     return bytes(_LOWER if byte in classes else _SPACE for byte in range(256))
 
 
 _CLASSES = bytes(map(_class_of, range(256)))
+_START = b" a"
 
 # a run of letters costs more than its letters, a hump is where camelCase goes up
 _RUNS: Mapping[bytes, float] = {

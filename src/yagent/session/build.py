@@ -276,13 +276,9 @@ def _unwritable(rollouts: Path) -> str | None:
 
 
 async def _standing(git: Git, workspace: Path) -> Standing:
-    """Where the workspace stands, in one call of git."""
-    answer = await git.ask(workspace, "status", "--porcelain=v2", "--branch", "--untracked-files=normal")
-    if answer is None or answer.code != 0:
-        return Standing()
-    lines = answer.output.decode("utf-8", "replace").splitlines()
-    head = next((line.removeprefix("# branch.oid ") for line in lines if line.startswith("# branch.oid ")), "")
-    return Standing("" if head == "(initial)" else head, any(not line.startswith("#") for line in lines))
+    """Where the workspace stands, as git says."""
+    facts = await git.facts(workspace)
+    return Standing(facts.head or "", facts.dirty)
 
 
 async def _closed(tasks: TaskRunner, collect_notes: Callable[..., object], clock: Clock) -> None:

@@ -99,9 +99,18 @@ class Cast:
 
     def __call__(self, view: RequestView) -> Reply:
         fresh = all(entry.role != "assistant" for entry in view.entries)
-        if fresh or view.conversation not in self._performances:
+        if view.is_rewritten and fresh:
+            self._go_on(view)
+        elif fresh or view.conversation not in self._performances:
             self._performances[view.conversation] = self._begin(view)
         return self._performances[view.conversation].next(view)
+
+    def _go_on(self, view: RequestView) -> None:
+        """The conversation was rewritten: the newest performance of this agent goes on in the new one."""
+        before = [key for key in self._performances if key[0] == view.system]
+        if not before:
+            raise ScriptError(f"{view.identity!r} is to go on with a conversation that nobody began")
+        self._performances[view.conversation] = self._performances.pop(before[-1])
 
     def close(self) -> None:
         """End the scripts that still wait for a request."""

@@ -67,6 +67,11 @@ class RequestView:
         return self.system, self.task
 
     @property
+    def is_rewritten(self) -> bool:
+        """Whether the conversation begins with what came of a compression."""
+        return self.task.startswith("[yagent] The conversation grew too long")
+
+    @property
     def results(self) -> tuple[SeenResult, ...]:
         """The results that arrived since the model's last message, in the order sent."""
         found: list[SeenResult] = []
