@@ -33,6 +33,11 @@ class Describe:
     maximum: int | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class Rest:
+    """Marks the field that takes all properties which the others do not: `Annotated[JsonObject, Rest()]`. It is not in the schema."""
+
+
 class ParameterError(YagentError):
     """The arguments do not fit the tool's parameters. `problems` has one line each; the message adds the form to send."""
 
@@ -90,11 +95,12 @@ class _Property:
 
 
 class ObjectKind:
-    """A dataclass as a JSON object."""
+    """A dataclass as a JSON object. `rest` is the field for what it does not know, "" where that is ignored."""
 
-    def __init__(self, made: type[Any], properties: Mapping[str, _Property]) -> None:
+    def __init__(self, made: type[Any], properties: Mapping[str, _Property], rest: str = "") -> None:
         self._made = made
         self._properties = properties
+        self._rest = rest
         required = [name for name, each in properties.items() if each.required]
         self.schema: dict[str, Any] = {
             "type": "object",
@@ -120,6 +126,9 @@ class ObjectKind:
                 meant = get_close_matches(name, unknown, n=1, cutoff=0.5)
                 hint = f", not {shown(meant[0])}" if meant else ""
                 reading.problems.append(f"{_inside(at, name)} is missing ({_brief(each.kind)}{hint})")
+        if self._rest:
+            read[self._rest] = {name: value[name] for name in unknown}
+            unknown = []
         for name in unknown:
             near = get_close_matches(name, self._properties, n=1, cutoff=0.5)
             hint = f" (did you mean {shown(near[0])}?)" if near else ""
@@ -157,7 +166,9 @@ def object_kind(parameters: type[Any]) -> ObjectKind:
     kind = _kinds.get(parameters)
     if kind is None:
         hints = get_type_hints(parameters, include_extras=True)
-        kind = _kinds[parameters] = ObjectKind(parameters, {each.name: _property(each, hints[each.name]) for each in fields(parameters)})
+        rest = next((name for name, hint in hints.items() if Rest() in get_args(hint)[1:]), "")
+        properties = {each.name: _property(each, hints[each.name]) for each in fields(parameters) if each.name != rest}
+        kind = _kinds[parameters] = ObjectKind(parameters, properties, rest)
     return kind
 
 

@@ -2,6 +2,7 @@
 
 import json
 from dataclasses import fields
+from typing import Any
 
 import pytest
 
@@ -28,10 +29,29 @@ async def test_an_exit_carries_the_whole_handoff(coding: Desk) -> None:
 async def test_every_property_of_agent_exit_is_in_its_echo(coding: Desk) -> None:
     echo = json.loads((await coding.make("agent_exit", reason="done", handoff=HANDOFF)).text)
     assert echo["finished"] is True
-    assert set(echo) == {"finished", *(each.name for each in fields(AgentExit))}
-    assert set(echo["handoff"]) == {each.name for each in fields(HandoffParameter)} == {each.name for each in fields(Handoff)}
-    assert set(echo["handoff"]["facts"][0]) == {each.name for each in fields(FactParameter)} == {each.name for each in fields(Fact)}
+    assert set(echo) == {"finished", *names(AgentExit)}
+    assert set(echo["handoff"]) == names(HandoffParameter) == names(Handoff)
+    assert set(echo["handoff"]["facts"][0]) == names(FactParameter) == names(Fact)
     assert echo["handoff"] == {**HANDOFF, "facts": [HANDOFF["facts"][0], {"claim": "one line changed", "where": ""}]}
+
+
+def names(made: type[Any]) -> set[str]:
+    return {each.name for each in fields(made)} - {"others"}
+
+
+async def test_what_is_handed_over_under_other_names_is_not_lost(coding: Desk) -> None:
+    fact = {"claim": "one line changed", "where": "a.py:3", "confidence": "high"}
+    handoff = {**HANDOFF, "facts": [fact], "files_changed": ["a.py"], "next_steps": "Release it.", "risks": []}
+    output = await coding.make("agent_exit", reason="done", handoff=handoff, notes="Python 3.11 only")
+    assert output.exit is not None
+    assert output.exit.handoff == Handoff(
+        'It is fixed.\n\nfiles_changed: ["a.py"]\n\nnext_steps: Release it.\n\nnotes: Python 3.11 only',
+        (Fact("one line changed; confidence: high", "a.py:3"),),
+        ("the other branch?",),
+        "partial",
+    )
+    assert json.loads(output.text) == {"finished": True, "reason": "done", "notes": "Python 3.11 only", "handoff": handoff}
+    assert "ignored" not in output.text
 
 
 @pytest.mark.parametrize("status", ["degraded", "paused", ""])

@@ -1,15 +1,18 @@
 """Ending a run, asking the user, opening a cold tool."""
 
 import json
-from dataclasses import asdict
-from typing import Annotated, Final, Literal
+from dataclasses import asdict, field
+from typing import Annotated, Any, Final, Literal, TypeAlias
 from uuid import uuid4
 
 from yagent.protocol.asks import Answer, Ask
 from yagent.protocol.handoff import Fact, Handoff, HandoffStatus
+from yagent.protocol.messages import JsonObject
 from yagent.records import dataclass
-from yagent.tools.parameters import Describe
+from yagent.tools.parameters import Describe, Rest
 from yagent.tools.spec import CallContext, Effect, Exit, Output, Spec
+
+Others: TypeAlias = Annotated[JsonObject, Rest()]
 
 _WITHOUT_ANSWER: Final = "Go on with the safest assumption and name it in open_questions."
 
@@ -20,6 +23,7 @@ class FactParameter:
 
     claim: Annotated[str, Describe("One checkable statement.")]
     where: Annotated[str, Describe("Its evidence: path:line, or the command that showed it.")] = ""
+    others: Others = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,6 +34,7 @@ class HandoffParameter:
     status: Annotated[HandoffStatus, Describe("ok: done and checked. partial: part, or unchecked. error: not done.")] = "partial"
     facts: Annotated[tuple[FactParameter, ...], Describe("What the conclusion rests on.")] = ()
     open_questions: Annotated[tuple[str, ...], Describe("What is unchecked or assumed.")] = ()
+    others: Others = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +43,7 @@ class AgentExit:
 
     handoff: Annotated[HandoffParameter, Describe("The result.")]
     reason: Annotated[str, Describe("Why you stop.")] = ""
+    others: Others = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,12 +67,26 @@ def agent_exit() -> Spec[AgentExit]:
 
     async def execute(parameters: AgentExit, call: CallContext) -> Output:
         given = parameters.handoff
-        facts = tuple(Fact(each.claim, each.where) for each in given.facts)
-        handoff = Handoff(given.conclusion, facts, given.open_questions, given.status)
-        echo = json.dumps({"finished": True, **asdict(parameters)}, ensure_ascii=False)
+        facts = tuple(Fact("; ".join([each.claim, *_additions(each.others)]), each.where) for each in given.facts)
+        conclusion = "\n\n".join([given.conclusion, *_additions(given.others), *_additions(parameters.others)])
+        handoff = Handoff(conclusion, facts, given.open_questions, given.status)
+        echo = json.dumps({"finished": True, **_as_sent(asdict(parameters))}, ensure_ascii=False)
         return Output(echo, summary=given.status, exit=Exit(parameters.reason, handoff))
 
     return Spec("agent_exit", Effect.FLOW, AgentExit, execute, serial=True, priority=100)
+
+
+def _additions(others: JsonObject) -> list[str]:
+    """What was handed over under names of the model's own, a text for each: the run is over, so nobody can ask for it again."""
+    said = ((name, value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)) for name, value in others.items() if value)
+    return [f"{name}: {text}" for name, text in said]
+
+
+def _as_sent(value: Any) -> Any:
+    """Arguments with other properties among the known ones again."""
+    if isinstance(value, dict):
+        return {name: _as_sent(inner) for name, inner in value.items() if name != "others"} | value.get("others", {})
+    return list(map(_as_sent, value)) if isinstance(value, list | tuple) else value
 
 
 def ask_user_for_help() -> Spec[AskUser]:
