@@ -93,9 +93,10 @@ def crew(server: ModelServer, **parts: Any) -> Held:
 
 
 def agents(opened: Opened) -> dict[str, RunningAgent]:
-    """Those at work, the Director as "director", the others by their role, `left` and `right` told apart by who hands on."""
-    found = opened.session.snapshot().agents
-    return {each.role if each.role != "repo" else names(opened)[each.delegation_id]: each for each in found}
+    """Those at work whose start was told, the Director as "director", the others by their role, `left` and `right` by their task."""
+    told = names(opened)
+    found = [each for each in opened.session.snapshot().agents if not each.delegation_id or each.delegation_id in told]
+    return {each.role if each.role != "repo" else told[each.delegation_id]: each for each in found}
 
 
 def names(opened: Opened) -> dict[str, str]:
