@@ -8,7 +8,7 @@ import pytest
 
 from tests.cases.test_wire_retries import OVERFLOWS
 from tests.llm.wire import FORMATS
-from tests.support.model_server import Agent, Call, Chaos, ModelServer, Reply, call, hand_over
+from tests.support.model_server import Agent, Call, Chaos, ModelServer, Reply, call, delegating, hand_over
 from tests.support.session import Sessions
 from tests.support.virtual_time import VirtualClock
 from yagent.protocol.messages import Usage
@@ -173,3 +173,23 @@ async def test_no_delegation_takes_more_steps_than_the_task_may(sessions: Sessio
         result = await opened.do("go")
     assert [(each.stop_reason, each.steps) for each in result.delegations] == [(StopReason.MAX_STEPS, 3)]
     assert "3 steps" in result.answer
+
+
+@pytest.mark.parametrize(("lines", "most"), [("", 8), ("[llm]\nmax_in_flight_requests = 0\n", 12)], ids=["usual", "no limit"])
+async def test_model_calls_at_once_are_bounded_by_eight_unless_the_user_wants_no_bound(
+    sessions: Sessions, model_server: ModelServer, lines: str, most: int
+) -> None:
+    thoughts = [Call("deepthinking", {"question": f"why {number}?"}) for number in range(6)]
+    model_server.play(
+        {
+            "are the Director": delegating("delegate_repo", "one", "two"),
+            "are Repo": [Reply(calls=thoughts), hand_over("Thought.")],
+            "of three who think": [Reply("a thought", pace=1.0)] * 36,
+        }
+    )
+    sessions.configure(f"[agent]\nmax_parallel_readonly_tools = 6\n{lines}")
+    async with sessions.open() as opened:
+        result = await opened.do("go")
+    assert [each.status for each in result.delegations] == ["ok", "ok"]
+    assert result.warnings == ()
+    assert model_server.peak_in_flight == most

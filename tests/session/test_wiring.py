@@ -19,6 +19,7 @@ from tests.support.fixtures import commit
 from tests.support.model_server import Agent, Call, ModelServer, Reply, call, delegating, hand_over
 from tests.support.model_server.scripts import Roles
 from tests.support.session import Sessions
+from yagent.config.problems import ConfigError
 from yagent.llm.engine import CallOptions, Dialogue, Head
 from yagent.protocol.events import BackgroundEnded, SessionStarted, WarningIssued
 from yagent.protocol.messages import Message, ModelIdentity
@@ -355,3 +356,32 @@ async def test_each_cognition_tool_can_have_a_model_of_its_own(
     asked = {view.body["model"] for view in model_server.views if not view.tools}
     assert asked == {"mind-model"}
     assert {view.body["model"] for view in model_server.views if view.tools} == {"main-model"}
+
+
+@pytest.mark.parametrize(
+    ("listed", "asked"),
+    [(("qwen-local",), "qwen-local"), (("other", "gpt-5.5", "third"), "gpt-5.5"), (("other", "third"), "Give one with -m")],
+    ids=["the only one", "the vendor's usual one", "none that is known"],
+)
+async def test_where_no_model_is_named_the_endpoint_is_asked_and_none_is_made_up(
+    sessions: Sessions, model_server: ModelServer, listed: tuple[str, ...], asked: str
+) -> None:
+    model_server.play({"are the Director": ["ok"]})
+    model_server.models = listed
+    environ = {"HOME": str(sessions.home), "PATH": os.environ["PATH"], "OPENAI_BASE_URL": sessions.url, "OPENAI_API_KEY": KEY}
+    if asked not in listed:
+        with pytest.raises(ConfigError, match=asked) as refused:
+            async with sessions.open(environ=environ):
+                pass
+        assert "other, third" in str(refused.value)
+        return
+    async with sessions.open(environ=environ) as opened:
+        assert (await opened.do("go")).answer == "ok"
+    assert {view.body["model"] for view in model_server.views} == {asked}
+
+
+async def test_an_endpoint_whose_list_of_models_cannot_be_read_wants_the_model_named(sessions: Sessions) -> None:
+    environ = {"HOME": str(sessions.home), "PATH": os.environ["PATH"], "OPENAI_BASE_URL": "http://127.0.0.1:9/v1", "OPENAI_API_KEY": KEY}
+    with pytest.raises(ConfigError, match="list cannot be read"):
+        async with sessions.open(environ=environ):
+            pass

@@ -47,8 +47,8 @@ class ProviderOptions:
 class ProviderChoice:
     """One endpoint with everything needed to talk to it.
 
-    `model` None means: ask the endpoint which models it has. Then exactly one is taken; among several, or where the endpoint
-    cannot say, `usual_model` when there is one; else the user must choose. Prices are US dollars per million tokens, None unknown.
+    `model` None means: ask the endpoint which models it has. Then the only one is taken, of several `usual_model` if it is among them;
+    else the user must choose. Prices are US dollars per million tokens, None unknown.
     `key_source` names where the key came from ("" when there is no key), for messages such as the one on a 401.
     """
 

@@ -22,8 +22,6 @@ from yagent.protocol.messages import ModelIdentity
 from yagent.runtime.clock import Clock
 from yagent.runtime.supervise import in_thread
 
-DEFAULT_IN_FLIGHT = 8
-
 
 class EngineSource(Protocol):
     """Where a session gets its models from."""
@@ -59,8 +57,8 @@ class Engines:
             chunk_timeout=self._config.chunk_timeout,
         )
         clients = await self._resources.enter_async_context(HttpClients(settings, self._clock))
-        limit = self._config.max_in_flight_requests
-        self._services = EngineServices(clients, InFlightGate(DEFAULT_IN_FLIGHT if limit is None else limit), self._clock)
+        gate = InFlightGate(self._config.max_in_flight_requests or 0)
+        self._services = EngineServices(clients, gate, self._clock)
         return self
 
     async def __aexit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
@@ -125,20 +123,18 @@ class Engines:
         return HttpEngine(wire, dialect_for(choice.api_format), endpoint, limits, self._in_use())
 
     async def _only_model(self, choice: ProviderChoice) -> str:
-        """The one model the endpoint lists; the vendor's usual one where it lists several or cannot say."""
+        """The one model the endpoint lists; of several the vendor's usual one, if it is among them."""
         where = f"Provider: {choice.name} at {choice.host}"
         try:
             models = [each.name for each in await self._listed(choice)]
         except ModelError as failure:
-            if choice.usual_model is not None:
-                return choice.usual_model
             raise ConfigError(
                 f"No model is named, and the endpoint's list cannot be read: {failure}", where=where, fix="Give one with -m."
             ) from failure
         if len(models) == 1:
             return models[0]
-        if choice.usual_model is not None:
-            return choice.usual_model
+        if choice.usual_model in models:
+            return str(choice.usual_model)
         shown = ", ".join(models[:20]) + (f" and {len(models) - 20} more" if len(models) > 20 else "")
         raise ConfigError(
             "No model is named, and the endpoint does not list exactly one.",
