@@ -8,9 +8,10 @@ import pytest
 
 from tests.llm.wire import FORMATS, sse
 from tests.support.fixtures import commit
-from tests.support.model_server import Call, Chaos, ModelServer, Reply, RequestView, status
+from tests.support.model_server import Agent, Call, Chaos, ModelServer, Reply, RequestView, call, hand_over, status
 from tests.support.session import Sessions
 from yagent.protocol.events import ContextCompressed, ContextEmergencyCompressed, ContextUltimateCompressed, LlmCallEnd
+from yagent.protocol.ops import StopTask
 from yagent.protocol.stop import StopReason
 from yagent.session.request import Resume
 
@@ -210,6 +211,39 @@ async def test_D09_running_commands_are_named_after_a_compression(sessions: Sess
         await opened.do("Serve it.")
     request = next(view for view in model_server.views if "worked on stuff" in str(view.body))
     assert "sleep 1000" in "\n".join(entry.text for entry in request.entries).split("Still running:")[-1]
+
+
+@pytest.mark.parametrize("api_format", FORMATS)
+async def test_D09_a_delegation_that_was_stopped_keeps_the_rules_of_the_project(
+    sessions: Sessions, model_server: ModelServer, api_format: str
+) -> None:
+    (sessions.workspace / "AGENTS.md").write_text(f"# Rules\n\n{RULES}\n")
+
+    async def stops(agent: Agent) -> Reply:
+        await agent.call("read_file", path="notes.txt")
+        await opened.session.submit(StopTask())
+        return Reply("never said")
+
+    def script(view: RequestView) -> Reply:
+        if SUMMARISER in view.identity:
+            return Reply("worked on stuff")
+        if "the Director" in view.identity:
+            return Reply("done")
+        if "worked on stuff" in str(view.body):
+            return hand_over("made")
+        return Reply("many words " * 3000, calls=(Call("read_file", {"path": "notes.txt"}),), piece=4096)
+
+    model_server.play({"are the Director": [call("delegate_coding", task="make it"), "done"], "are Coding": stops})
+    small = sessions.environment(api_format, YAGENT_COMPRESS_THRESHOLD="9000")
+    async with sessions.open(environ=small) as opened:
+        first = await opened.do("Make it.")
+    model_server.tolerate, model_server.script = ("prefix",), script
+    async with sessions.open(environ=small, resume=Resume(first.session)) as opened:
+        assert (await opened.go_on()).answer == "done"
+    request = next(view for view in model_server.views if "worked on stuff" in str(view.body) and "are Coding" in view.identity)
+    words = "\n".join(entry.text for entry in request.entries)
+    assert RULES in words
+    assert "make it" in words
 
 
 USAGES = {

@@ -7,7 +7,7 @@ import asyncio
 import pytest
 
 from tests.session.stances import until
-from tests.support.model_server import Call, ModelServer, Reply, RequestView
+from tests.support.model_server import Agent, Call, ModelServer, Reply, RequestView, call, hand_over
 from tests.support.session import Opened, Sessions
 from yagent.protocol.events import ContextCompressed, ContextEmergencyCompressed
 from yagent.protocol.ops import CompactTask, QueueTask, StartTask, StopTask
@@ -32,6 +32,8 @@ class Talker:
             self.asked += 1
             await self.held.wait()
             return Reply("talked about words")
+        if "WAIT" in view.user_text:
+            await self.held.wait()
         if "READ" in view.user_text:
             return Reply(calls=(Call("read_file", {"path": "long.txt"}),))
         if "BRIEFLY" in view.user_text:
@@ -119,3 +121,61 @@ async def test_no_task_starts_meanwhile_and_it_can_be_stopped(sessions: Sessions
         assert result is not None
         assert result.status == "ok"
         talker.held.set()
+
+
+MAKES = "printf made > made_by_command.txt"
+
+
+async def _makes(agent: Agent) -> Reply:
+    await agent.call("create_file", path="made_by_tool.txt", content="made\n")
+    await agent.call("run_bash", command=MAKES)
+    return hand_over("made it")
+
+
+def made(model_server: ModelServer) -> None:
+    """A task in which files are made by a tool and by a command."""
+    talks = Reply("many words " * 3000, piece=4096)
+    model_server.play({"are the Director": [call("delegate_coding", task="make"), talks], "are Coding": _makes})
+
+
+def from_record(model_server: ModelServer) -> str:
+    """What the newest request has from the record rather than from a summary."""
+    words = model_server.views[-1].task
+    return words[words.index("# From the record") :]
+
+
+@pytest.mark.parametrize("again", [False, True], ids=["the same process", "opened again"])
+async def test_files_changed_by_tools_and_commands_in_any_task_are_still_known(
+    sessions: Sessions, model_server: ModelServer, talker: Talker, again: bool
+) -> None:
+    made(model_server)
+    async with sessions.open(mode="yolo") as opened:
+        first = await opened.do("make them")
+        model_server.script = talker
+        await opened.do("talk on")
+        if not again:
+            await compact(opened)
+            await opened.do("say it BRIEFLY")
+    if again:
+        async with sessions.open(mode="yolo", resume=Resume(first.session)) as opened:
+            await compact(opened)
+            await opened.do("say it BRIEFLY")
+    assert "- made_by_tool.txt" in from_record(model_server)
+    assert "- made_by_command.txt" in from_record(model_server)
+
+
+async def test_a_session_that_was_stopped_on_the_way_goes_on_before_it_is_compressed(
+    sessions: Sessions, model_server: ModelServer, talker: Talker
+) -> None:
+    async with sessions.open() as opened:
+        first = await opened.do("talk")
+        talker.held.clear()
+        stopped = asyncio.ensure_future(opened.do("WAIT for it"))
+        await until(lambda: "WAIT for it" in str(model_server.views[-1].body))
+        await opened.session.submit(StopTask())
+        assert (await stopped).stop_reason is StopReason.CANCELLED
+    async with sessions.open(resume=Resume(first.session)) as opened:
+        with pytest.raises(TaskRefused, match="stopped on the way"):
+            await compact(opened)
+        talker.held.set()
+        await opened.go_on()

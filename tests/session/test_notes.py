@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import os
+import re
 
-from tests.support.model_server import Agent, ModelServer, Reply, call, hand_over
+from tests.support.model_server import Agent, Call, ModelServer, Reply, call, hand_over
 from tests.support.session import Sessions
 from yagent.protocol.ops import StopTask
 from yagent.session.request import Resume
@@ -84,6 +85,34 @@ async def test_references_are_looked_up_on_the_board_also_in_a_later_task(sessio
         await opened.do("two")
     chat = next(view for view in model_server.views if "are Chat" in view.identity)
     assert "the first line says so" in chat.task
+
+
+async def test_a_result_keeps_its_name_for_the_whole_session_even_when_calls_have_the_same_ids(
+    sessions: Sessions, model_server: ModelServer
+) -> None:
+    """Three tasks, the third after the session was opened again: no name means two results, and none of them is written over."""
+
+    def looks(number: int) -> None:
+        asks = Reply(calls=(Call("delegate_repo", {"task": f"look {number}"}, id="call_0"),))
+        uses = call("delegate_chat", task=f"use {number}", context_refs=["agent:repo#1", "agent:repo"])
+        model_server.play(
+            {"are the Director": [asks, uses, "done"], "are Repo": [hand_over(f"FOUND {number}")], "are Chat": [hand_over("used")]}
+        )
+
+    async with sessions.open() as opened:
+        for number in (1, 2):
+            looks(number)
+            first = await opened.do("look")
+    async with sessions.open(resume=Resume(first.session)) as opened:
+        looks(3)
+        await opened.do("look")
+    given = [re.findall(r"FOUND \d", view.task) for view in model_server.views if "are Chat" in view.identity]
+    assert [set(each) for each in given] == [{"FOUND 1"}, {"FOUND 1", "FOUND 2"}, {"FOUND 1", "FOUND 3"}]
+    notes = sorted(sessions.home.glob(".yagent/notes/*/repo/*.md"))
+    assert [re.findall(r"FOUND \d", note.read_text())[0] for note in notes] == ["FOUND 1", "FOUND 2", "FOUND 3"]
+    told = [result.text for entry in model_server.views[-1].entries for result in entry.results]
+    named = re.findall(r"^\[(repo#\d)", "\n".join(told), re.MULTILINE)
+    assert named == ["repo#1", "repo#2", "repo#3"]
 
 
 async def test_switched_off_nothing_is_written_or_shown(sessions: Sessions, model_server: ModelServer) -> None:

@@ -83,6 +83,7 @@ class Replayed:
     stop_reason: str  # of the terminal record after the newest message; "" without one
     context: TurnContext | None  # the newest
     changed: tuple[str, ...]  # files the run under way changed so far
+    changed_ever: tuple[str, ...]  # those of all runs
     ran: tuple[str, ...]  # commands it ran after the last change
     said: tuple[tuple[bool, str], ...]  # what the user and the agent said, whatever was compacted since; True for the user
     compactions: int  # how often the conversation was rewritten
@@ -151,6 +152,7 @@ class _Run:
     step: int = 0
     is_new_run: bool = True  # no step since the run before ended
     effects: Mapping[str, Any] = field(default_factory=dict)
+    changed_ever: dict[str, None] = field(default_factory=dict)
     before: Mapping[str, Any] = field(default_factory=dict)
     begun: set[str] = field(default_factory=set)
     said: list[tuple[bool, str]] = field(default_factory=list)
@@ -195,6 +197,7 @@ class _Run:
             stop_reason=self.stop_reason,
             context=self.context,
             changed=_texts(self.effects.get("changed")),
+            changed_ever=tuple(self.changed_ever),
             ran=_texts(self.effects.get("ran")),
             begun=frozenset(self.begun),
             said=tuple(self.said),
@@ -225,6 +228,7 @@ class _Run:
             self.is_new_run = False
         elif record.name == EFFECTS:
             self.effects = record.data
+            self.changed_ever.update(dict.fromkeys(_texts(record.data.get("changed"))))
         elif record.name == USER_INPUT:
             self.said.append((True, str(record.data.get("text", ""))))
         elif record.name == BEGUN:

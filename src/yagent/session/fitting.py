@@ -42,6 +42,11 @@ class Fittings:
         self._made: list[Fitting] = []
         self._earlier: list[tuple[Segment, ...]] = []
 
+    @property
+    def is_on(self) -> bool:
+        """Whether conversations are compressed at all."""
+        return self._settings.compression.enable_context_compression
+
     def make(self, conversation: Conversation, thoughts: ThoughtLog, fits: "Fits", *, begun: int, earlier: tuple[Segment, ...]) -> Fitting:
         """The fitting of a conversation with a model; `begun` and `earlier` belong to one that was taken up from its record."""
         counter = TokenCounter(fits.model.fingerprint, self._store)
@@ -66,10 +71,10 @@ class Fittings:
 
     async def full_text(self, identifier: str) -> str | None:
         """The text that an id in a conversation stands for, None when there is none such."""
-        for fitting in self._made:
+        for fitting in reversed(self._made):
             if (text := fitting.dropped(identifier)) is not None:
                 return text
-        for segments in self._earlier:
+        for segments in reversed(self._earlier):
             found = await in_thread(replaced, segments, identifier.partition(".")[0])
             if found is not None:
                 return _taken_out(identifier, *found)

@@ -55,6 +55,15 @@ class Past:
         return bool(self.director.messages)
 
     @property
+    def goes_on(self) -> bool:
+        """Whether its last task was stopped, and may go on where it stood."""
+        try:
+            self.check_goes_on()
+        except ResumeRefused:
+            return False
+        return True
+
+    @property
     def notices(self) -> tuple[str, ...]:
         """What could not be read of its record, one line each."""
         return tuple(f"The record of session {self.session}: {text}" for text in (*self.left_out, *self.director.account.skipped))
@@ -93,7 +102,7 @@ class Past:
     async def take_up(self, account: TaskAccount, *, goes_on: bool) -> TakenUp:
         """Where the Director goes on; the account of the task takes up the results he has."""
         names = {child.meta.delegation_id: child.meta.name or child.meta.agent for child in self.records.delegations}
-        account.recall(dict(_results(self.director.messages)), names)
+        account.results.recall(dict(_results(self.director.messages)), names)
         taken = await self.taking_up.agent(AgentIdentity(DIRECTOR), self.director, self.records.director, goes_on=goes_on)
         for note in self.taking_up.notes:
             account.warn(note)

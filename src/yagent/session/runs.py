@@ -86,10 +86,10 @@ class Runs:
         control.steps = lambda: loop.steps
         under_way = partial(self._task.controls.under_way, control, self._task.jobs)
         changes = unknown_changes if PROFILES[role.name].is_read_only else await self._task.watch_files()
+        context = seat.fitting.standing = await self._task.context() if role.wants_context else ""
         if resumption is not None:
             return PreparedRun(loop, frame, (), changes, resumption, under_way=under_way)
         loop.heard(commission.task)
-        context = seat.fitting.standing = await self._task.context() if role.wants_context else ""
         if given := [f"agent:{name.partition(':')[2] or name}" for name, _ in commission.references.texts]:
             seat.fitting.standing += f"\n\nEarlier results you were given at the start (read_note gives them again): {', '.join(given)}"
         opening = (user_message(task_message(commission.task, commission.references, context)),)

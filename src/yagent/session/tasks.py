@@ -14,6 +14,7 @@ from yagent.agents.loop.carry_out import carry_out, seal
 from yagent.agents.loop.loop import AgentLoop
 from yagent.agents.loop.recorder import Recorder
 from yagent.agents.loop.result import RunResult
+from yagent.agents.loop.results import Results
 from yagent.agents.loop.stop import Panic, classify
 from yagent.agents.loop.task import TaskAccount, TaskLimits
 from yagent.agents.roles.roster import DIRECTOR
@@ -84,16 +85,18 @@ class TaskRunner:
     ) -> None:
         self._shop = shop
         self._past = past  # of a session that is resumed, until its first task has begun
+        self._was_resumed = past is not None
         self._owned = owned
         self._start_warnings = start_warnings
         self._settings = settings
         self._seat: Seat | None = None
         self._loop: AgentLoop | None = None
         self._before: Handle[WorkspaceState] | None = None
-        self._known: WorkspaceState | None = None  # before the last task of a session that is resumed
         self._is_later = False  # there were tasks before this one in the session
         self._earlier: WorkspaceState | None = None  # before a task that was stopped and goes on
         self._count = 0
+        self._results = Results()
+        self._changed_earlier: dict[str, None] = {}  # files that earlier tasks changed
 
     @property
     def controls(self) -> Controls:
@@ -124,13 +127,25 @@ class TaskRunner:
 
     def compaction(self) -> Coroutine[Any, Any, TaskResult]:
         """What compresses the Director's conversation between two tasks. Raises `TaskRefused` when there is none, or it may not be."""
-        if self._seat is None or self._loop is None:
+        if self._seat is None and (self._past is None or not self._past.has_begun):
             raise TaskRefused("There is no conversation to compress yet. Give a task first.")
-        if not self._seat.fitting.is_on:
+        if self._past is not None and self._past.goes_on:
+            raise TaskRefused("The task of this session was stopped on the way. Go on with it, or give another one; then compress.")
+        if not self._shop.fittings.is_on:
             raise TaskRefused("Compression is switched off: [compression] enable_context_compression says so. Change that first.")
-        account, result = self._account([]), self._loop.result
-        changed = () if result is None else result.changed
-        return compacted(self._shop, self._seat, self.controls, account, step=self._loop.steps, changed=changed)
+        return self._compacted(self._account([]))
+
+    async def _compacted(self, account: TaskAccount) -> TaskResult:
+        surroundings = self._owned.surroundings
+        if self._seat is None:
+            await self._shop.prepare_engines()
+            found = await surroundings.look(surroundings.place(), is_later=True)
+            seat = self._seated(None, found, await self._taken_up(account, goes_on=False))
+            seat.fitting.standing = first_message_context(found.environment, found.documents)
+        else:
+            seat = self._seat
+        step = 0 if self._loop is None else self._loop.steps
+        return await compacted(self._shop, seat, self.controls, account, step=step, changed=account.changed_earlier)
 
     async def under_way(self) -> tuple[UnderWay, ...]:
         """Which agents would go on with `go_on`, and which would not."""
@@ -148,13 +163,12 @@ class TaskRunner:
         self._loop, self.controls.warn = None, account.warn
         publisher.publish(TaskStarted(task_id=self._owned.current.id, text=prompt))
         known = None if self._past is None else recorded_state(self._past.director.before)
-        self._is_later = not goes_on and (self._past is not None or self._count > 1)
+        self._is_later = not goes_on and (self._was_resumed or self._count > 1)
         place = self._shop.domain.go("place of the workspace", self._owned.surroundings.place())
         looking = self._shop.domain.go(
             "look at the workspace", self._owned.surroundings.look(place, known if goes_on else None, is_later=self._is_later)
         )
         earlier = known if goes_on else None
-        self._known = known
         before = self._before = await self._state_before(place, looking)
         self._earlier = earlier
         self._shop.desk.changed = partial(self._changed, before, earlier, account)
@@ -171,6 +185,8 @@ class TaskRunner:
         publisher = self._shop.publisher
         return TaskAccount(
             TaskLimits(self._settings.max_cost),
+            results=self._results,
+            changed_earlier=tuple(self._changed_earlier),
             warnings=list(warnings),
             told=lambda text: publisher.publish(WarningIssued(code="task", text=text)),
         )
@@ -180,7 +196,9 @@ class TaskRunner:
         since = earlier or (await before.outcome()).value
         if since is None or since.root is None:
             return tuple(account.changed)
-        return tuple(change.path for change in (await self._owned.surroundings.changes(since))[0])
+        found = tuple(change.path for change in (await self._owned.surroundings.changes(since))[0])
+        account.changed.update(dict.fromkeys(found))
+        return found
 
     async def _state_before(self, place: Handle[Place], looking: Handle[Found]) -> Handle[WorkspaceState]:
         """Take the state of the files, once the look that the first request waits for is done.
@@ -213,12 +231,8 @@ class TaskRunner:
         try:
             await self._shop.prepare_engines()  # while git answers
             found = await looking
-            past, self._past = self._past, None
-            taken = None if past is None else await past.take_up(account, goes_on=words is None)
-            if self._known is not None:
-                changes, _ = await owned.surroundings.changes(self._known)
-                account.changed.update(dict.fromkeys(change.path for change in changes))
-            seat = self._seat = self._seat or self._seat_of_director(words, found, taken)
+            taken = await self._taken_up(account, goes_on=words is None)
+            seat = self._seated(words, found, taken)
             if words is not None and self._before is not None:
                 self._shop.domain.go("record the state before", self._record_state(seat.recorder, self._before))
             activity = Activity(self._shop.clock, total=self._settings.timeout)
@@ -228,9 +242,8 @@ class TaskRunner:
             seat.fitting.standing = first_message_context(found.environment, found.documents)
             if words is None:
                 return await carry_out(loop, (), frame, None if taken is None else taken.resumption)
-            context = self._context(found) if past is not None or is_first_turn(seat.conversation.messages) else ""
-            if taken is not None and (results := answers(taken)):
-                seat.conversation.answer(results)
+            is_first = is_first_turn(seat.conversation.messages) or (self._was_resumed and self._count == 1)
+            context = self._context(found) if is_first else ""
             words = "\n\n".join((*control.opening(), words))
             self._loop.heard(words)
             opening = f"{context}\n\n<request>\n{words}\n</request>" if context else words
@@ -238,12 +251,32 @@ class TaskRunner:
         except YagentError as failure:
             return RunResult(classify(failure), "", 0, error=failure)
 
+    async def _taken_up(self, account: TaskAccount, *, goes_on: bool) -> TakenUp | None:
+        """Where the Director goes on in a session that is resumed, None once he has; the account learns what was changed before."""
+        past, self._past = self._past, None
+        if past is None:
+            return None
+        taken, known = await past.take_up(account, goes_on=goes_on), recorded_state(past.director.before)
+        changes = () if known is None else (await self._owned.surroundings.changes(known))[0]
+        newest = dict.fromkeys((*past.director.changed, *(change.path for change in changes)))
+        (account.changed if goes_on else self._changed_earlier).update(newest)
+        self._changed_earlier.update(dict.fromkeys(past.director.changed_ever))
+        account.changed_earlier = tuple(self._changed_earlier)
+        return taken
+
     async def _record_state(self, recorder: Recorder, before: Handle[WorkspaceState]) -> None:
         """Keep how the files were before a task, for its account should it be stopped and go on. Nothing follows its terminal record."""
         taken = (await before.outcome()).value
         data = None if taken is None else state_data(taken)
         if data is not None and (self._loop is None or self._loop.result is None):
             recorder.append(EventMessage(BEFORE, data))
+
+    def _seated(self, words: str | None, found: Found, taken: TakenUp | None) -> Seat:
+        """The Director's seat; where he is told something new, what was under way when he was stopped has its results first."""
+        seat = self._seat = self._seat or self._seat_of_director(words, found, taken)
+        if taken is not None and not taken.goes_on and (results := answers(taken)):
+            seat.conversation.answer(results)
+        return seat
 
     def _seat_of_director(self, words: str | None, found: Found | None, taken: TakenUp | None) -> Seat:
         facts = None if found is None or not found.git.is_repository else found.git
@@ -312,6 +345,7 @@ class TaskRunner:
         if proof.reason:
             account.warn(f"The result is {proof.state}: {proof.reason}.")
         changes, note = await self._owned.surroundings.changes(before)
+        self._changed_earlier.update(dict.fromkeys((*account.changed, *(change.path for change in changes))))
         if note is not None and before.root is not None:
             account.warn(f"The list of changed files may be incomplete: {note}")
         self.controls.end()

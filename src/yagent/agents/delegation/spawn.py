@@ -165,10 +165,10 @@ class Delegations:
             return Output(f"There is no agent {request.role!r}. Agents: {', '.join(self._roster)}.", is_error=True)
         if parent.depth >= MAX_DEPTH:
             return Output(f"Delegations are nested {MAX_DEPTH} deep already. Do this part yourself.", is_error=True)
-        account = self._frame.account
-        identity = AgentIdentity(role.name, account.new_delegation(call.call_id), parent.depth + 1)
-        references = await self._desk.resolve(request.context_refs) or resolve(request.context_refs, account.results)
-        return await self._carried(Commission(role, identity, account.name_result(role.name), call.call_id, request.task, references), call)
+        results = self._frame.account.results
+        identity = AgentIdentity(role.name, results.new_delegation(call.call_id), parent.depth + 1)
+        references = await self._desk.resolve(request.context_refs) or resolve(request.context_refs, results.texts)
+        return await self._carried(Commission(role, identity, results.name(role.name), call.call_id, request.task, references), call)
 
     async def _carried(self, commission: Commission, call: CallContext, resumption: Resumption | None = None) -> Output:
         """Queue, run, and hand over."""
@@ -188,8 +188,8 @@ class Delegations:
         for problem in handed.problems:
             account.warn(problem)
         text = render(name, result, found, handed)
-        account.keep_result(name, text)
-        return Output(text, is_error=result.status == "error", summary=f"{result.status} · {result.steps} steps")
+        account.results.keep(name, text)
+        return Output(text, is_error=result.status == "error", summary=f"{result.status} · {result.steps} steps", changed=tuple(changed))
 
     async def _taken_up(self, stopped: Stopped, call: CallContext) -> Output:
         if stopped.resumption is None:
@@ -202,7 +202,7 @@ class Delegations:
         name, reasons = stopped.commission.name, ", ".join(stopped.reasons)
         self._frame.account.warn(f"{name} does not go on where it was stopped ({reasons}); its parent got a report of what it had done.")
         text = f"[{name} · degraded · {reasons}]\n{stopped.report}"
-        self._frame.account.keep_result(name, text)
+        self._frame.account.results.keep(name, text)
         return Output(text, summary=f"degraded · {reasons}")
 
     async def _run(self, identity: AgentIdentity, task: str, parent: AgentIdentity, run: PreparedRun) -> RunResult:

@@ -83,6 +83,7 @@ class AgentLoop:
         self._notes: list[str] = []
         self._made = 0
         self._changed: dict[str, None] = {}
+        self._changed_before: frozenset[str] = frozenset()  # by others in this task, before this run began
         self._ran: list[str] = []
 
     def heard(self, words: str) -> None:
@@ -99,6 +100,7 @@ class AgentLoop:
         """Say the opening messages, or go on where the record ends, until the agent is done. Raises what ended it otherwise; `ended` turns
         that into a result."""
         self._begun = self._parts.conversation.count
+        self._changed_before = frozenset(self._frame.account.changed if resumption is None else ())
         for message in opening:
             self._parts.conversation.append(message)
         try:
@@ -195,8 +197,12 @@ class AgentLoop:
         raise ModelGaveUp(f"The model paused its turn {PAUSES} times in a row without an answer. Try again or choose another model.")
 
     def _all_changed(self) -> tuple[str, ...]:
-        """The files that the conversation has to know of: those of this run, for whoever hands out work those of the whole task."""
-        return tuple(self._changed if self.role.is_delegated else self._frame.account.changed)
+        """The files that the conversation has to know of: those of this run, for whoever hands out work those of the whole session."""
+        account = self._frame.account
+        if not self.role.is_delegated:
+            return tuple(dict.fromkeys((*account.changed_earlier, *account.changed)))
+        found_changed = (path for path in account.changed if path not in self._changed_before)  # by its commands, for example
+        return tuple(dict.fromkeys((*self._changed, *found_changed)))
 
     async def _fitted(self, options: CallOptions, *, is_last: bool) -> Completed:
         """The reply to a conversation that fits. A provider that finds it too long all the same is believed, twice at most."""

@@ -1,10 +1,11 @@
 """What a whole task has used and may use: one account for the Director and everything below it."""
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Iterator, Mapping
+from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import field
 
+from yagent.agents.loop.results import Results
 from yagent.agents.loop.stop import LimitReached
 from yagent.protocol.messages import ModelIdentity, Usage
 from yagent.protocol.result import DelegationAccount, DeniedAccount
@@ -34,10 +35,9 @@ class TaskAccount:
     limit: StopReason | None = None  # the limit of the task that ended a part of it
     denials: list[DeniedAccount] = field(default_factory=list)
     delegations: list[DelegationAccount] = field(default_factory=list)
-    results: dict[str, str] = field(default_factory=dict)  # "repo#2" and, for the newest of a role, "repo" -> rendered result
-    changed: dict[str, None] = field(default_factory=dict)  # files that file tools changed, anywhere in the task
-    runs: dict[str, int] = field(default_factory=dict)  # role -> delegations begun
-    delegation_ids: set[str] = field(default_factory=set)
+    results: Results = field(default_factory=Results)  # of the whole session
+    changed_earlier: tuple[str, ...] = ()  # files that earlier tasks of the session changed
+    changed: dict[str, None] = field(default_factory=dict)  # files changed so far, anywhere in the task
     warnings: list[str] = field(default_factory=list)
     told: Callable[[str], None] = lambda text: None  # hears of each new warning
     _call_ended: asyncio.Event = field(default_factory=asyncio.Event)
@@ -47,33 +47,6 @@ class TaskAccount:
         if text not in self.warnings:
             self.warnings.append(text)
             self.told(text)
-
-    def name_result(self, role: str) -> str:
-        """The name of the next result of a role: `repo#1`, `repo#2`, …, in the order in which the delegations began."""
-        self.runs[role] = self.runs.get(role, 0) + 1
-        return f"{role}#{self.runs[role]}"
-
-    def keep_result(self, name: str, text: str) -> None:
-        """Keep a result under its name, and as the newest of its role."""
-        self.results[name] = self.results[name.partition("#")[0]] = text
-
-    def recall(self, results: Mapping[str, str], delegations: Mapping[str, str]) -> None:
-        """Take up what an earlier process of the session had: results by name, and the name of the result of each delegation begun."""
-        for name, text in results.items():
-            self.keep_result(name, text)
-        for name in delegations.values():
-            role, _, number = name.partition("#")
-            self.runs[role] = max(self.runs.get(role, 0), int(number) if number.isdecimal() else 0)
-        self.delegation_ids.update(delegations)
-
-    def new_delegation(self, call_id: str) -> str:
-        """The id of the delegation that a call starts: the call's own (F-18), told apart where agents of one tree use the same."""
-        found, number = call_id, 1
-        while found in self.delegation_ids:
-            number += 1
-            found = f"{call_id}-{number}"
-        self.delegation_ids.add(found)
-        return found
 
     def charge(self, identity: ModelIdentity, usage: Usage | None) -> float | None:
         """Add one call; returns its cost, None when unknown."""
