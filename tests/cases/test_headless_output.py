@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from tests.support.command_line import CommandLine, alive, ended, until
-from tests.support.model_server import Agent, ModelServer, Reply
+from tests.support.model_server import Agent, Call, ModelServer, Reply
 
 pytestmark = [pytest.mark.real_time, pytest.mark.slow]
 BIG = "".join(f'{number:07d} ✓ \\ "quoted" \x1b[31m\n' for number in range(40_000))
@@ -89,6 +89,15 @@ async def test_an_answer_that_a_full_disk_refuses_is_an_error_and_is_kept(
         f"yagent: The answer could not be written: No space left on device. It is kept in the record: yagent sessions show {session}\n"
     )
     assert "ok" in (await yagent.run("sessions", "show", session)).answer
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full")
+async def test_of_an_answer_that_cannot_be_written_and_a_limit_that_was_reached_the_stronger_code_is_told(
+    yagent: CommandLine, model_server: ModelServer
+) -> None:
+    model_server.play({"Director": [Reply("I look.", calls=(Call("list_dir", {"path": "."}),)), "so far"]})
+    result = await yagent.shell("yagent -p x --quiet --max-steps 1 > /dev/full")
+    assert (result.code, "could not be written" in result.told) == (3, True)
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full")

@@ -93,6 +93,7 @@ class RolloutWriter:
         self._written = 0
         self._force = False
         self._failure: RolloutError | None = None
+        self._is_told = False  # the failure was raised once
         self._waiting = False
         self._full = asyncio.Event()
         self._turn = asyncio.Lock()
@@ -119,6 +120,7 @@ class RolloutWriter:
         while self._written < target:
             await self._write()
         if self._failure is not None:
+            self._is_told = True
             raise self._failure
 
     async def finalize_checkpoint(self, checkpoint: AgentCheckpoint) -> None:
@@ -137,9 +139,14 @@ class RolloutWriter:
         await self.barrier()
 
     async def close(self) -> None:
-        """Write what is left and release the file; what is appended later is refused by its barrier."""
+        """Write what is left and release the file; what is appended later is refused by its barrier. A failure that a barrier has told of
+        already is not told again."""
+        was_told = self._is_told
         try:
             await self.barrier()
+        except RolloutError:
+            if not was_told:
+                raise
         finally:
             self._failure = self._failure or RolloutError(f"The record {self.path} is closed. This is a defect; please report it.")
             if self._descriptor >= 0:

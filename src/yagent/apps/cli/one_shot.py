@@ -17,7 +17,7 @@ from yagent.protocol.events import Event, Payload, TaskStarted, UserHelpNeeded, 
 from yagent.protocol.ids import AgentIdentity
 from yagent.protocol.ops import AnswerAsk, ResumeTask, Shutdown, StartTask, StopTask
 from yagent.protocol.result import TaskResult
-from yagent.protocol.stop import PIPE_CLOSED, StopReason
+from yagent.protocol.stop import PIPE_CLOSED, StopReason, strongest
 from yagent.records import dataclass
 from yagent.runtime.clock import Clock
 from yagent.runtime.supervise import Domain, Handle
@@ -114,7 +114,9 @@ async def _deliver(run: OneShot, out: StandardOutput, result: TaskResult, interr
     except OutputFailed as failure:
         kept = f" It is kept in the record: yagent sessions show {result.session}" if result.answer else ""
         write_to_standard_error(f"yagent: {failure}{kept}")
-        return failure.exit_code
+        if failure.exit_code == PIPE_CLOSED:
+            return PIPE_CLOSED
+        return strongest((failure.exit_code, result.exit_code if interruption.exit_code is None else interruption.exit_code))
     for line in outcome.account(result, quiet=run.quiet):
         write_to_standard_error(line)
     return result.exit_code if interruption.exit_code is None else interruption.exit_code
