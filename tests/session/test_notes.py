@@ -5,10 +5,15 @@ from __future__ import annotations
 import os
 import re
 
+import pytest
+
 from tests.support.model_server import Agent, Call, ModelServer, Reply, call, hand_over
 from tests.support.session import Sessions
+from yagent.protocol.messages import Usage
 from yagent.protocol.ops import StopTask
+from yagent.rollout.writer import RolloutError
 from yagent.session.request import Resume
+from yagent.session.tasks import TaskRunner
 
 FACT = {"claim": "the first line says so", "where": "notes.txt:1"}
 
@@ -156,6 +161,27 @@ async def test_boards_that_nobody_touched_for_a_week_go_at_the_end_of_a_session(
     async with sessions.open() as opened:
         await opened.do("another")
     assert not note.exists()
+
+
+async def test_a_record_that_cannot_be_written_keeps_nothing_else_from_being_put_away(
+    sessions: Sessions, model_server: ModelServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    model_server.play({"are the Director": [call("delegate_repo", task="look"), "done"], "are Repo": _looks})
+    async with sessions.open() as opened:
+        await opened.do("the task")
+    (note,) = sessions.home.glob(".yagent/notes/**/*.md")
+    os.utime(note, (0, 0))
+
+    async def close(self: TaskRunner) -> None:
+        raise RolloutError("The record of this session cannot be written: No space left on device.")
+
+    monkeypatch.setattr(TaskRunner, "close", close)
+    model_server.play({"are the Director": [Reply("I look.", calls=call("list_dir", path=".").calls, usage=Usage(4000, 10)), "done"]})
+    with pytest.raises(RolloutError):
+        async with sessions.open() as opened:
+            await opened.do("the task")
+    assert not note.exists()
+    assert (sessions.home / ".yagent/data/tokens.json").exists()
 
 
 async def test_the_exit_code_of_a_pipe_proves_nothing(sessions: Sessions, model_server: ModelServer) -> None:

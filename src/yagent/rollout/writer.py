@@ -94,6 +94,7 @@ class RolloutWriter:
         self._force = False
         self._failure: RolloutError | None = None
         self._is_told = False  # the failure was raised once
+        self._is_closed = False
         self._waiting = False
         self._full = asyncio.Event()
         self._turn = asyncio.Lock()
@@ -140,8 +141,10 @@ class RolloutWriter:
 
     async def close(self) -> None:
         """Write what is left and release the file; what is appended later is refused by its barrier. A failure that a barrier has told of
-        already is not told again."""
-        was_told = self._is_told
+        already is not told again. Closing it twice does nothing."""
+        if self._is_closed:
+            return
+        self._is_closed, was_told = True, self._is_told
         try:
             await self.barrier()
         except RolloutError:

@@ -7,7 +7,7 @@ import pwd
 import secrets
 import shutil
 import tempfile
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import replace
 from functools import partial
@@ -115,15 +115,11 @@ async def open_session(
         permissions = permission_settings(config, request, Places(home, user, temporary), settings, work)
         calibration = CalibrationStore(home.data_dir / "tokens.json", clock)
         domain.go("token calibration", calibration.load())
+        stack.push_async_callback(calibration.save)
         reported = partial(_crash_reported, home, clock, redactor)
         parts = _Parts(request, config, home, clock, domain, engines, shell, work, reported, calibration)
-        session, close = await parts.session(permissions, [home.problem, *(chosen.notices if chosen else ())])
-        try:
-            yield session
-            await in_thread(remove_left_behind, temporary.parent)
-        finally:
-            await close()
-            await calibration.save()
+        yield await parts.session(permissions, [home.problem, *(chosen.notices if chosen else ())], stack)
+        await in_thread(remove_left_behind, temporary.parent)
 
 
 def _private_temporary(stack: AsyncExitStack, home: DataHome) -> Path:
@@ -193,8 +189,8 @@ class _Parts:
     report_crash: Callable[[BaseException], str]
     calibration: CalibrationStore
 
-    async def session(self, judging: PermissionSettings, notices: Sequence[object]) -> tuple[Session, Callable[[], Awaitable[None]]]:
-        """The session, and what closes its records."""
+    async def session(self, judging: PermissionSettings, notices: Sequence[object], stack: AsyncExitStack) -> Session:
+        """The session. Leaving the stack closes its records and clears away old notes; what fails there keeps nothing else from ending."""
         request, clock = self.request, self.clock
         config = self.config
         bus: Bus[Event] = Bus()
@@ -207,6 +203,7 @@ class _Parts:
         settings = run_settings(config, request)
         keeper = Keeper(None if unwritable or self.home.problem else rollouts, clock, self.domain)
         how = Reopening(request.workspace, ROSTER, settings.resume, standing)
+        stack.push_async_callback(keeper.close)
         past = None if request.resume is None else await keeper.reopen(request.resume, how)
         session_id = secrets.token_hex(4) if past is None else past.session
         told = () if past is None else past.notices
@@ -250,8 +247,9 @@ class _Parts:
         owned = TaskOwned(permissions, surroundings, self.work, task, Controls(shop.publisher, task))
         tasks = TaskRunner(shop, owned, task_settings(config, request.flags), start_warnings=warnings, past=past)
         attach_logs(bus, self.domain)
-        closing = partial(_closed, tasks, partial(collect, shelves.notes, settings=kept, in_use=(board,)), clock)
-        return Session(shop, tasks, bus, partial(list_sessions, rollouts), opening=self._opening(shop, warnings)), closing
+        stack.push_async_callback(_collected, partial(collect, shelves.notes, settings=kept, in_use=(board,)), clock)
+        stack.push_async_callback(tasks.close)
+        return Session(shop, tasks, bus, partial(list_sessions, rollouts), opening=self._opening(shop, warnings))
 
     def _opening(self, shop: Workshop, warnings: Sequence[str]) -> list[Payload]:
         """What a front end is told first: the session, its models, and what the start had to warn of."""
@@ -281,9 +279,8 @@ async def _standing(git: Git, workspace: Path) -> Standing:
     return Standing(facts.head or "", facts.dirty)
 
 
-async def _closed(tasks: TaskRunner, collect_notes: Callable[..., object], clock: Clock) -> None:
-    """Close the records, and remove the notes that nobody will read any more."""
-    await tasks.close()
+async def _collected(collect_notes: Callable[..., object], clock: Clock) -> None:
+    """Remove the notes that nobody will read any more."""
     try:
         await in_thread(collect_notes, now=clock.wall())
     except OSError as failure:
