@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.support.model_server import Agent, ModelServer, Reply, call, hand_over
+from tests.support.model_server import Agent, Call, ModelServer, Reply, call, hand_over
 from tests.support.session import Opened, Sessions
 from yagent.protocol.ops import StopTask
 from yagent.rollout.reader import read
@@ -71,3 +71,25 @@ async def test_a_delegation_without_a_record_begins_unless_it_had_begun(sessions
     told = model_server.views[-1].entries[-1].results[0].text
     assert ("no_rollout" in told) is begun
     assert ("made it now" in told) is not begun
+
+
+async def test_J05_what_the_first_call_of_a_reply_changed_is_known_when_the_process_was_killed_in_the_second(
+    sessions: Sessions, model_server: ModelServer
+) -> None:
+    async def coding(agent: Agent) -> Reply:
+        await agent.calls(Call("create_file", {"path": "made.txt", "content": "made\n"}), Call("run_bash", {"command": "true"}))
+        return hand_over("made it")
+
+    model_server.play({"are the Director": [call("delegate_coding", task="make it"), "done"], "are Coding": coding})
+    async with sessions.open(mode="yolo") as opened:
+        first = await opened.do("the task")
+    for path in sessions.home.glob(".yagent/data/rollout/**/*.jsonl"):
+        lines = path.read_text().splitlines(keepends=True)
+        last = '"Created made.txt' if "coding" in path.name else BEGUN
+        path.write_text("".join(lines[: 1 + next(number for number, line in enumerate(lines) if last in line)]))
+    model_server.tolerate = ("prefix",)
+    model_server.play({"are the Director": ["done"], "are Coding": [hand_over("went on")]})
+    async with sessions.open(mode="yolo", resume=Resume(first.session)) as again:
+        await again.go_on()
+    told = model_server.views[-1].entries[-1].results[0].text
+    assert "Files its file tools had changed until then: made.txt" in told

@@ -7,6 +7,7 @@ request (architecture, "Write ahead"). However a batch ends, each call has exact
 import logging
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import field, replace
+from functools import partial
 
 from yagent.agents.loop.act import Act
 from yagent.agents.loop.conversation import Conversation
@@ -267,32 +268,35 @@ class AgentLoop:
         what `remark` has to say about them comes with the last. Of a `stopped` run, those that have a result are not made again."""
         known = {} if stopped is None else stopped.settled
         open_calls = [call for call in calls if call.id not in known]
+        noted: set[str] = set()  # calls whose effects are on the record
         outputs: Sequence[Output] = [NOT_BEGUN] * len(open_calls)
         note = ""
         try:
             await self._frame.recorder.barrier()
-            batch = self._parts.act.batch(open_calls, self._settle, resumed=stopped is not None)
+            batch = self._parts.act.batch(open_calls, partial(self._settle, noted), resumed=stopped is not None)
             try:
                 await batch.run()
             finally:
                 outputs = batch.results
             note = remark(calls, outputs)
         finally:
+            for call, output in zip(open_calls, outputs, strict=True):
+                if call.id not in noted:
+                    self._note_effects(output)
             self._append_results(calls, {**known, **_results(open_calls, outputs)}, note)
             self._made += sum(call.name != "agent_exit" for call in calls)
-            self._note_effects(outputs)
         return outputs
 
-    def _note_effects(self, outputs: Sequence[Output]) -> None:
-        """Keep what the calls really changed, and what ran after the last change; the record has it for a run that goes on later."""
-        for output in outputs:
-            if output.changed:
-                self._changed.update(dict.fromkeys(output.changed))
-                self._frame.account.changed.update(dict.fromkeys(output.changed))
-                self._ran.clear()
-            if output.ran:
-                self._ran.append(output.ran)
-        if any(output.changed or output.ran for output in outputs):
+    def _note_effects(self, output: Output) -> None:
+        """Keep what a call really changed, and what ran after the last change. The record has it before the result, for a run that goes on
+        later: wherever that breaks off, nothing the result tells of is denied."""
+        if output.changed:
+            self._changed.update(dict.fromkeys(output.changed))
+            self._frame.account.changed.update(dict.fromkeys(output.changed))
+            self._ran.clear()
+        if output.ran:
+            self._ran.append(output.ran)
+        if output.changed or output.ran:
             self._frame.recorder.append(EventMessage("effects", {"changed": list(self._changed), "ran": list(self._ran)}))
 
     def _remark(self, calls: Sequence[ToolCall], outputs: Sequence[Output]) -> str:
@@ -305,8 +309,10 @@ class AgentLoop:
         is_last = self._steps >= self._max_steps and not any(output.exit for output in outputs)
         return self._last_words.step_limit if is_last else ""
 
-    def _settle(self, call: ToolCall, output: Output) -> None:
-        """Record the result of a call while others of its reply are under way."""
+    def _settle(self, noted: set[str], call: ToolCall, output: Output) -> None:
+        """Record the result of a call, and what it changed, while others of its reply are under way."""
+        noted.add(call.id)
+        self._note_effects(output)
         self._parts.conversation.settle(_result(call, output))
 
     def _append_results(self, calls: Sequence[ToolCall], known: Mapping[str, ToolResult], note: str = "") -> None:
