@@ -58,7 +58,7 @@ def slow_disk(records: Callable[[], Path | None], seconds: float) -> Iterator[No
 
     def slow(descriptor: int, data: bytes) -> int:
         directory = records()
-        if directory is not None and descriptor in _writing_to(directory):
+        if directory is not None and descriptor in writing_to(directory):
             loop.call_soon_threadsafe(loop.advance, seconds)
         return plain(descriptor, data)
 
@@ -95,13 +95,13 @@ class BrokenDisk:
         self._left -= 1
         if self._left > 0:
             return
-        for descriptor in _writing_to(directory):
+        for descriptor in writing_to(directory):
             failing = self._failing()
             os.dup2(failing, descriptor, inheritable=False)
             os.close(failing)
 
 
-def _writing_to(directory: Path) -> list[int]:
+def writing_to(directory: Path) -> list[int]:
     """The descriptors of this process that are open on records below a directory (Linux)."""
     found = []
     for name in os.listdir("/proc/self/fd"):

@@ -7,13 +7,12 @@ import re
 
 import pytest
 
+from tests.crash.clocks import writing_to
 from tests.support.model_server import Agent, Call, ModelServer, Reply, call, hand_over
 from tests.support.session import Sessions
 from yagent.protocol.messages import Usage
 from yagent.protocol.ops import StopTask
-from yagent.rollout.writer import RolloutError
 from yagent.session.request import Resume
-from yagent.session.tasks import TaskRunner
 
 FACT = {"claim": "the first line says so", "where": "notes.txt:1"}
 
@@ -163,23 +162,22 @@ async def test_boards_that_nobody_touched_for_a_week_go_at_the_end_of_a_session(
     assert not note.exists()
 
 
-async def test_a_record_that_cannot_be_written_keeps_nothing_else_from_being_put_away(
-    sessions: Sessions, model_server: ModelServer, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_a_record_that_cannot_be_closed_keeps_nothing_else_from_being_put_away(sessions: Sessions, model_server: ModelServer) -> None:
     model_server.play({"are the Director": [call("delegate_repo", task="look"), "done"], "are Repo": _looks})
     async with sessions.open() as opened:
         await opened.do("the task")
     (note,) = sessions.home.glob(".yagent/notes/**/*.md")
     os.utime(note, (0, 0))
-
-    async def close(self: TaskRunner) -> None:
-        raise RolloutError("The record of this session cannot be written: No space left on device.")
-
-    monkeypatch.setattr(TaskRunner, "close", close)
     model_server.play({"are the Director": [Reply("I look.", calls=call("list_dir", path=".").calls, usage=Usage(4000, 10)), "done"]})
-    with pytest.raises(RolloutError):
+
+    async def closes_its_record() -> None:
         async with sessions.open() as opened:
             await opened.do("the task")
+            (record,) = writing_to(next(sessions.home.glob(".yagent/data/rollout/*")))
+            os.close(record)
+
+    with pytest.raises(OSError, match="Bad file descriptor"):
+        await closes_its_record()
     assert not note.exists()
     assert (sessions.home / ".yagent/data/tokens.json").exists()
 

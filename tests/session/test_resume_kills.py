@@ -73,7 +73,7 @@ async def test_a_delegation_without_a_record_begins_unless_it_had_begun(sessions
     assert ("made it now" in told) is not begun
 
 
-async def test_J05_what_the_first_call_of_a_reply_changed_is_known_when_the_process_was_killed_in_the_second(
+async def test_what_the_first_call_of_a_reply_changed_is_known_when_the_process_was_killed_in_the_second(
     sessions: Sessions, model_server: ModelServer
 ) -> None:
     async def coding(agent: Agent) -> Reply:

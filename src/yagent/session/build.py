@@ -191,8 +191,7 @@ class _Parts:
 
     async def session(self, judging: PermissionSettings, notices: Sequence[object], stack: AsyncExitStack) -> Session:
         """The session. Leaving the stack closes its records and clears away old notes; what fails there keeps nothing else from ending."""
-        request, clock = self.request, self.clock
-        config = self.config
+        request, clock, config = self.request, self.clock, self.config
         bus: Bus[Event] = Bus()
         task = CurrentTask()
         grants = Grants(request.workspace, self.home.settings_file, clock=clock)

@@ -1,6 +1,7 @@
 """Makes runs: a fresh loop for each, with everything a role needs and nothing it must not have."""
 
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import field
 from functools import partial
 from hashlib import sha256
@@ -44,6 +45,8 @@ from yagent.tools.spec import Scope
 from yagent.tools.surface import Surface
 from yagent.workspace.ledger import FileLedger
 from yagent.workspace.permissions import Permissions
+
+STANDING_SECONDS = 3.0  # to look where the workspace stands when a run ends
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,7 +127,11 @@ class Runs:
         shop = self._shop
         if not shop.settings.resume.enable:
             return None
-        standing = await shop.standing() if shop.settings.resume.checkpoint_workspace else Standing()
+        standing = Standing()
+        if shop.settings.resume.checkpoint_workspace:
+            with suppress(TimeoutError):  # a slow repository does not keep the end from the record
+                async with shop.clock.timeout(STANDING_SECONDS):
+                    standing = await shop.standing()
         return AgentCheckpoint(
             step=result.steps,
             digest="",

@@ -12,10 +12,11 @@ from yagent.protocol.messages import Message
 from yagent.protocol.result import DeniedAccount
 from yagent.protocol.stop import StopReason
 from yagent.rollout.records import EventMessage
+from yagent.rollout.writer import WRITE_SECONDS
 from yagent.runtime.activity import TotalTimeoutError
 from yagent.runtime.supervise import shielded
 
-CLOSING_SECONDS = 10.0
+CLOSING_SECONDS = 4 * WRITE_SECONDS  # it takes three writes, and reading back
 
 
 async def carry_out(loop: AgentLoop, opening: Sequence[Message], frame: Frame, resumption: Resumption | None = None) -> RunResult:
@@ -59,15 +60,17 @@ async def _sealed(frame: Frame, result: RunResult, denials: Sequence[DeniedAccou
         await shielded(_closed(frame, result, denials), timeout=CLOSING_SECONDS, clock=frame.clock, name="seal record")
     except (TimeoutError, YagentError) as failure:
         if result.error is not failure:
-            frame.account.warn(f"The end of the record is missing: {failure or 'the disk does not answer'}")
+            frame.account.warn(f"The end of the record is missing: {str(failure) or 'the disk does not answer'}")
 
 
 async def _closed(frame: Frame, result: RunResult, denials: Sequence[DeniedAccount]) -> None:
-    """Write where a later run could go on, then how this one ended."""
+    """Write where a later run could go on, then how this one ended, also where the first cannot be told."""
     checkpoint = await frame.checkpoint(result)
-    if checkpoint is not None:
-        await frame.recorder.finalize_checkpoint(checkpoint)
-    await seal(frame.recorder, result, denials, alone=frame.ended_alone())
+    try:
+        if checkpoint is not None:
+            await frame.recorder.finalize_checkpoint(checkpoint)
+    finally:
+        await seal(frame.recorder, result, denials, alone=frame.ended_alone())
 
 
 async def seal(recorder: Recorder, result: RunResult, denials: Sequence[DeniedAccount] = (), *, alone: bool = False) -> None:
