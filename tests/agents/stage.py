@@ -18,7 +18,8 @@ from yagent.agents.loop.carry_out import carry_out
 from yagent.agents.loop.conversation import Conversation
 from yagent.agents.loop.frame import EventPublisher, Frame
 from yagent.agents.loop.hooks import LoopHooks, nudging
-from yagent.agents.loop.loop import AgentLoop, LastWords, LoopParts
+from yagent.agents.loop.loop import AgentLoop
+from yagent.agents.loop.parts import LastWords, LoopParts
 from yagent.agents.loop.recorder import Recorder
 from yagent.agents.loop.result import RunResult
 from yagent.agents.loop.resumption import Resumption

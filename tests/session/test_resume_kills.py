@@ -7,9 +7,10 @@ import pytest
 from tests.support.model_server import Agent, Call, ModelServer, Reply, call, hand_over
 from tests.support.session import Opened, Sessions
 from yagent.protocol.ops import StopTask
+from yagent.protocol.stop import StopReason
 from yagent.rollout.reader import read
 from yagent.rollout.records import EventMessage
-from yagent.rollout.replay import BEGUN
+from yagent.rollout.replay import BEGUN, CLOSING
 from yagent.session.request import Resume
 
 
@@ -93,3 +94,62 @@ async def test_what_the_first_call_of_a_reply_changed_is_known_when_the_process_
         await again.go_on()
     told = model_server.views[-1].entries[-1].results[0].text
     assert "Files its file tools had changed until then: made.txt" in told
+
+
+def cut_before_its_end(sessions: Sessions, agent: str) -> None:
+    """What is left when the process is killed right after an agent's last reply."""
+    (path,) = (each for each in sessions.home.glob(".yagent/data/rollout/**/*.jsonl") if ("coding" in each.name) is (agent == "coding"))
+    lines = path.read_text().splitlines(keepends=True)
+    last = max(number for number, line in enumerate(lines) if '"role":"assistant"' in line)
+    path.write_text("".join(lines[: last + 1]))
+
+
+@pytest.mark.parametrize("words", [Reply("half the answer"), hand_over("half the answer")], ids=["words", "agent_exit"])
+async def test_a_task_that_its_limit_had_ended_is_no_success_after_a_kill(
+    sessions: Sessions, model_server: ModelServer, words: Reply
+) -> None:
+    model_server.play({"are the Director": [call("read_file", path="notes.txt"), call("list_dir", path="."), words]})
+    async with sessions.open(max_steps=2) as opened:
+        first = await opened.do("the task")
+    cut_before_its_end(sessions, "director")
+    model_server.play({"are the Director": ["must not be asked"]})
+    async with sessions.open(max_steps=2, resume=Resume(first.session)) as opened:
+        result = await opened.go_on()
+    assert (first.stop_reason, first.status, first.exit_code) == (StopReason.MAX_STEPS, "partial", 3)
+    assert (result.stop_reason, result.status, result.exit_code) == (StopReason.MAX_STEPS, "partial", 3)
+    assert "half the answer" in result.answer
+
+
+async def test_a_task_that_was_killed_before_its_last_words_goes_on_where_it_may(sessions: Sessions, model_server: ModelServer) -> None:
+    model_server.play({"are the Director": [call("read_file", path="notes.txt"), call("list_dir", path="."), "half the answer"]})
+    async with sessions.open(max_steps=2) as opened:
+        first = await opened.do("the task")
+    (path,) = sessions.home.glob(".yagent/data/rollout/**/*.jsonl")
+    lines = path.read_text().splitlines(keepends=True)
+    path.write_text("".join(lines[: next(number for number, line in enumerate(lines) if CLOSING in line) + 1]))
+    model_server.tolerate = ("prefix",)
+    model_server.play({"are the Director": ["the whole answer"]})
+    async with sessions.open(resume=Resume(first.session)) as opened:
+        result = await opened.go_on()
+    cut_before_its_end(sessions, "director")
+    assert (result.stop_reason, result.answer) == (StopReason.PLAIN_TEXT, "the whole answer")
+    async with sessions.open(resume=Resume(first.session)) as opened:  # killed once more, after those words
+        assert (await opened.go_on()).stop_reason is StopReason.PLAIN_TEXT
+
+
+async def test_a_delegation_that_its_limit_had_ended_is_no_success_after_a_kill(sessions: Sessions, model_server: ModelServer) -> None:
+    looks = [call("read_file", path="notes.txt"), call("list_dir", path=".")]
+    model_server.play({"are the Director": [call("delegate_coding", task="work"), "done"], "are Coding": [*looks, "half of it"]})
+    async with sessions.open(max_steps=2) as opened:
+        first = await opened.do("the task")
+    cut_before_its_end(sessions, "coding")
+    (path,) = (each for each in sessions.home.glob(".yagent/data/rollout/**/*.jsonl") if "coding" not in each.name)
+    lines = path.read_text().splitlines(keepends=True)
+    path.write_text("".join(lines[: next(number for number, line in enumerate(lines) if BEGUN in line) + 1]))
+    model_server.tolerate = ("prefix",)
+    model_server.play({"are the Director": ["done"], "are Coding": ["must not be asked"]})
+    async with sessions.open(max_steps=2, resume=Resume(first.session)) as opened:
+        await opened.go_on()
+    told = model_server.views[-1].entries[-1].results[0].text
+    assert "[coding#1 · partial · max_steps · 2 steps]" in told
+    assert "half of it" in told

@@ -29,6 +29,7 @@ from yagent.rollout.records import (
 
 RESUMED = "session_resumed"  # the event after which a stopped run goes on counting its steps
 EFFECTS = "effects"  # the event with what a run has changed and run so far
+CLOSING = "closing"  # the event before a forced last answer, with the reason; without one the run goes on after all
 USER_INPUT = "user_input"  # the event with what the user said, apart from what the program says in his role
 COMMAND_ENDED = "command_ended"  # the event with how a command ended, as its own room wrote it
 BEGUN = "delegation_begun"  # the event with the call of a delegation whose record is open
@@ -84,6 +85,7 @@ class Replayed:
     context: TurnContext | None  # the newest
     changed: tuple[str, ...]  # files the run under way changed so far
     changed_ever: tuple[str, ...]  # those of all runs
+    closing: str  # the reason for which the run under way was made to end, "" for none
     ran: tuple[str, ...]  # commands it ran after the last change
     said: tuple[tuple[bool, str], ...]  # what the user and the agent said, whatever was compacted since; True for the user
     compactions: int  # how often the conversation was rewritten
@@ -153,6 +155,7 @@ class _Run:
     is_new_run: bool = True  # no step since the run before ended
     effects: Mapping[str, Any] = field(default_factory=dict)
     changed_ever: dict[str, None] = field(default_factory=dict)
+    closing: str = ""
     before: Mapping[str, Any] = field(default_factory=dict)
     begun: set[str] = field(default_factory=set)
     said: list[tuple[bool, str]] = field(default_factory=list)
@@ -198,6 +201,7 @@ class _Run:
             context=self.context,
             changed=_texts(self.effects.get("changed")),
             changed_ever=tuple(self.changed_ever),
+            closing=self.closing,
             ran=_texts(self.effects.get("ran")),
             begun=frozenset(self.begun),
             said=tuple(self.said),
@@ -229,6 +233,8 @@ class _Run:
         elif record.name == EFFECTS:
             self.effects = record.data
             self.changed_ever.update(dict.fromkeys(_texts(record.data.get("changed"))))
+        elif record.name == CLOSING:
+            self.closing = str(record.data.get("reason", ""))
         elif record.name == USER_INPUT:
             self.said.append((True, str(record.data.get("text", ""))))
         elif record.name == BEGUN:
@@ -251,7 +257,7 @@ class _Run:
         else:
             self._mark()
             if self.is_new_run:
-                self.step, self.effects, self.before = 0, {}, {}
+                self.step, self.effects, self.before, self.closing = 0, {}, {}, ""
         self.paired.append(message)
 
     def _mark(self) -> None:

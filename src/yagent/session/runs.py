@@ -16,7 +16,8 @@ from yagent.agents.loop.conversation import Conversation
 from yagent.agents.loop.fitting import Fitting
 from yagent.agents.loop.frame import Frame
 from yagent.agents.loop.hooks import LoopHooks, Reply, nudging
-from yagent.agents.loop.loop import AgentLoop, LastWords, LoopParts
+from yagent.agents.loop.loop import AgentLoop
+from yagent.agents.loop.parts import LastWords, LoopParts
 from yagent.agents.loop.recorder import Recorder
 from yagent.agents.loop.result import RunResult
 from yagent.agents.loop.resumption import Resumption

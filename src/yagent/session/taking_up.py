@@ -72,7 +72,15 @@ class TakingUp:
         messages, settled, delegated = self._under_way(identity, past)
         if goes_on and _has_left(past):
             messages = past.messages[:-1]  # only that it has said it is done is heard again
-        resumption = Resumption(messages, past.step, settled, changed=past.changed, ran=past.ran, is_over=past.stop_reason == "plain_text")
+        resumption = Resumption(
+            messages,
+            past.step,
+            settled,
+            changed=past.changed,
+            ran=past.ran,
+            is_over=past.stop_reason == "plain_text",
+            closing=StopReason(past.closing) if past.closing in set(StopReason) else None,
+        )
         after = past.asked_at
         stopped = {call.id: await self._delegation(identity, call, after, past.begun) for call in delegated}
         taken = self._taken[identity.delegation_id] = TakenUp(

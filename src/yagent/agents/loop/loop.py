@@ -6,33 +6,28 @@ request (architecture, "Write ahead"). However a batch ends, each call has exact
 
 import logging
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import field, replace
+from dataclasses import replace
 from functools import partial
 
-from yagent.agents.loop.act import Act
-from yagent.agents.loop.conversation import Conversation
-from yagent.agents.loop.fitting import Fitting, no_summary
 from yagent.agents.loop.frame import Frame
 from yagent.agents.loop.hooks import LoopHooks, Reply
+from yagent.agents.loop.parts import LastWords, LoopParts
 from yagent.agents.loop.repetition import END, Repetition, reminder
 from yagent.agents.loop.result import RunResult, exit_deliverable
 from yagent.agents.loop.resumption import Resumption
 from yagent.agents.loop.role import Role
 from yagent.agents.loop.stop import LimitReached, Panic, classify
-from yagent.agents.loop.turn import PAUSES, Turn
-from yagent.compression.emergency import Summarise
+from yagent.agents.loop.turn import PAUSES
 from yagent.errors import YagentError
 from yagent.llm.engine import CallOptions, Completed, ContextTooLong, ModelError, ModelGaveUp
 from yagent.protocol.events import ThinklinkEntry
 from yagent.protocol.events.shared import PlanItem
 from yagent.protocol.messages import Message, Part, ToolCall, ToolResult, user_message
 from yagent.protocol.stop import StopReason
-from yagent.records import dataclass
 from yagent.rollout.records import EventMessage
-from yagent.rollout.replay import USER_INPUT
+from yagent.rollout.replay import CLOSING, USER_INPUT
 from yagent.runtime.activity import TotalTimeoutError
 from yagent.thoughts import grammar
-from yagent.thoughts.log import ThoughtLog
 from yagent.tools.spec import Exit, Output
 from yagent.tools.teaching import NOT_BEGUN
 
@@ -42,27 +37,6 @@ FORCED = 2  # how often a request that a provider finds too long is compressed
 SHOWN = 200  # characters of a result in a message
 
 LAST_STEP_OVER = Output("Not run: this was your last step. Answer in words now, or call agent_exit alone.", is_error=True)
-
-
-@dataclass(frozen=True, slots=True)
-class LoopParts:
-    """What a run is made of."""
-
-    conversation: Conversation
-    turn: Turn
-    act: Act
-    thoughts: ThoughtLog = field(default_factory=ThoughtLog)
-    fitting: Fitting | None = None  # None: the conversation is never rewritten
-    summarise: Summarise = no_summary
-
-
-@dataclass(frozen=True, slots=True)
-class LastWords:
-    """What an agent is told when it may take one last step: at its step limit, when its time is over, when the money is."""
-
-    step_limit: str
-    time_limit: str
-    cost_limit: str
 
 
 class AgentLoop:
@@ -171,7 +145,11 @@ class AgentLoop:
         await self._pass_gate()
         newest = self._parts.conversation.newest
         if newest is None or newest.role != "assistant":
+            if stopped.closing is not None:
+                self._frame.recorder.append(EventMessage(CLOSING, {"reason": ""}))  # its limits are others now
             return None
+        if stopped.closing is not None:
+            return await self._closed(newest, stopped.closing) or await self._closing_reply(stopped.closing)
         if not newest.calls:
             said = grammar.strip(newest.text)
             return (
@@ -325,23 +303,28 @@ class AgentLoop:
 
     async def _closing_reply(self, reason: StopReason) -> RunResult:
         """The forced last answer. Tools stay declared; when the model calls another tool all the same, a second try forbids them."""
+        self._frame.recorder.append(EventMessage(CLOSING, {"reason": reason.value}))
         try:
             for forbid in (False, True):
                 reply = await self._query(CallOptions(forbid_tools=forbid), is_last=True)
-                calls = reply.message.calls
-                if not calls:
-                    return self._result(reason, grammar.strip(reply.message.text) or self._words_so_far())
-                if [call.name for call in calls] == ["agent_exit"]:
-                    (output,) = await self._results_of(calls)
-                    if output.exit is not None:
-                        return self._exit(output.exit, reply.message, reason)
-                else:
-                    self._append_results(calls, _results(calls, [LAST_STEP_OVER] * len(calls)))
+                closed = await self._closed(reply.message, reason)
+                if closed is not None:
+                    return closed
         except LimitReached as limit:
             return self._result(reason, self._words_so_far(), error=limit)
         except ModelError as failure:
             self._notes.append(f"Its last reply could not be had: {failure}")
         return self._result(reason, self._words_so_far())
+
+    async def _closed(self, message: Message, reason: StopReason) -> RunResult | None:
+        """The result that a forced last answer gives, None when it calls for more than is left."""
+        if not message.calls:
+            return self._result(reason, grammar.strip(message.text) or self._words_so_far())
+        if [call.name for call in message.calls] != ["agent_exit"]:
+            self._append_results(message.calls, _results(message.calls, [LAST_STEP_OVER] * len(message.calls)))
+            return None
+        (output,) = await self._results_of(message.calls)
+        return None if output.exit is None else self._exit(output.exit, message, reason)
 
     def _words_so_far(self) -> str:
         """The newest words of this run, "" when it has said none. An earlier task of the same conversation is another matter."""

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import field
 
 from yagent.protocol.messages import Message, ToolCall, ToolResult
+from yagent.protocol.stop import StopReason
 from yagent.records import dataclass
 from yagent.rollout.pairing import UNKNOWN_OUTCOME
 from yagent.tools.spec import Output
@@ -15,7 +16,7 @@ class Resumption:
 
     `messages` is its conversation as the record gives it; when the newest reply has calls that still need a result it ends with that reply,
     and `settled` holds the results of its other calls. `step` counts the steps taken, `changed` and `ran` are the effects so far.
-    `is_over`: the newest words were accepted as the result already.
+    `is_over`: the newest words were accepted as the result already. `closing`: a limit had ended it, and it was on its last words.
     """
 
     messages: tuple[Message, ...]
@@ -24,6 +25,7 @@ class Resumption:
     changed: tuple[str, ...] = ()
     ran: tuple[str, ...] = ()
     is_over: bool = False
+    closing: StopReason | None = None
 
     @property
     def calls(self) -> int:
