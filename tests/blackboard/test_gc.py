@@ -7,7 +7,7 @@ from pathlib import Path
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from yagent.blackboard.gc import collect, prune
+from yagent.blackboard.gc import collect, collect_artifacts, prune
 from yagent.blackboard.settings import BlackboardSettings
 
 NOW = datetime(2026, 6, 1, tzinfo=UTC)
@@ -74,6 +74,19 @@ def test_a_board_of_just_as_many_as_it_holds_loses_none(tmp_path: Path) -> None:
     assert prune(tmp_path / "b", 3) == 0
     assert prune(tmp_path / "b", 1) == 2
     assert left(tmp_path) == ["b/repo/0001.md"]
+
+
+def test_artifacts_go_after_their_time_and_nothing_else_beside_them(tmp_path: Path) -> None:
+    note(tmp_path, "20260101-000000-0123abcd", hours=169)
+    note(tmp_path, "20260101-000000-0123abce", hours=167)
+    note(tmp_path, "20260101-000000-mine", hours=500)
+    note(tmp_path, "somewhere/else", hours=500)
+    (tmp_path / "20260101-000000-0123abcf").symlink_to(tmp_path / "somewhere/else")
+    assert collect_artifacts(tmp_path, NOW, BlackboardSettings(ttl=None)) == 0
+    assert collect_artifacts(tmp_path, NOW, DEFAULTS) == 1
+    kept = ["20260101-000000-0123abce", "20260101-000000-0123abcf", "20260101-000000-mine", "somewhere/else"]
+    assert left(tmp_path) == kept
+    assert collect_artifacts(tmp_path / "nowhere", NOW, DEFAULTS) == 0
 
 
 def test_what_is_no_note_stays_whatever_its_age(tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""Removes notes that nobody will read any more: whole boards after their time, and the oldest of a board that holds too many (J-13).
+"""Removes what nobody will read any more: boards and artifacts after their time, the oldest notes of a board with too many (J-13).
 
 The place may be one that the user named and keeps other things in: only what is a note by its name and its first bytes is removed, and
 directories only when that leaves them empty. All of it blocks.
@@ -12,6 +12,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Final
 
+from yagent.blackboard.artifacts import is_artifact_id
 from yagent.blackboard.note import FENCE
 from yagent.blackboard.settings import BlackboardSettings
 from yagent.runtime.atomic import TEMPORARY_PREFIX, NotRegularFileError
@@ -43,6 +44,18 @@ def collect(notes: Path, now: datetime, settings: BlackboardSettings, in_use: Co
         else:
             prune(board, settings.max_notes_per_board)
     return tuple(removed)
+
+
+def collect_artifacts(artifacts: Path, now: datetime, settings: BlackboardSettings) -> int:
+    """Remove artifacts older than `ttl`; gives how many. What they say is in the note and in the record of the agent as well."""
+    if settings.ttl is None:
+        return 0
+    try:
+        names = [name for name in os.listdir(artifacts) if is_artifact_id(name)]
+    except FileNotFoundError:
+        return 0
+    oldest = now.timestamp() - settings.ttl
+    return _remove([path for name in names if not (path := artifacts / name).is_symlink() and 0.0 < _modified(path) < oldest])
 
 
 def prune(board: Path, most: int) -> int:
@@ -117,7 +130,7 @@ def _remove(paths: Collection[Path]) -> int:
             path.unlink(missing_ok=True)
             removed += 1
         except OSError as failure:
-            logger.warning("the note %s could not be removed: %s", path, failure)
+            logger.warning("%s could not be removed: %s", path, failure)
     return removed
 
 

@@ -111,8 +111,8 @@ class BlackboardSection:
     ttl: float | None = key(
         values.DURATION,
         168 * 3600.0,
-        "0: notes are never removed",
-        "Notes of a session to which none was added for this long are removed.",
+        "0: nothing is removed",
+        "Notes of a session to which none was added for this long are removed, and long results as old.",
         consumer="blackboard.gc",
     )
     max_notes_per_board: int = key(

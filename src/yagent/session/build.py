@@ -16,7 +16,8 @@ from typing import ClassVar
 
 from yagent._version import VERSION
 from yagent.agents.roles.roster import ROSTER
-from yagent.blackboard.gc import collect
+from yagent.blackboard.gc import collect, collect_artifacts
+from yagent.blackboard.settings import BlackboardSettings
 from yagent.config.load import load
 from yagent.config.providers import ProviderOptions, Resolution, resolve
 from yagent.config.schema import Config
@@ -246,7 +247,7 @@ class _Parts:
         owned = TaskOwned(permissions, surroundings, self.work, task, Controls(shop.publisher, task))
         tasks = TaskRunner(shop, owned, task_settings(config, request.flags), start_warnings=warnings, past=past)
         attach_logs(bus, self.domain)
-        stack.push_async_callback(_collected, partial(collect, shelves.notes, settings=kept, in_use=(board,)), clock)
+        stack.push_async_callback(_collected, shelves, kept, board, clock)
         stack.push_async_callback(tasks.close)
         return Session(shop, tasks, bus, partial(list_sessions, rollouts), opening=self._opening(shop, warnings))
 
@@ -278,12 +279,17 @@ async def _standing(git: Git, workspace: Path) -> Standing:
     return Standing(facts.head or "", facts.dirty)
 
 
-async def _collected(collect_notes: Callable[..., object], clock: Clock) -> None:
-    """Remove the notes that nobody will read any more."""
-    try:
-        await in_thread(collect_notes, now=clock.wall())
-    except OSError as failure:
-        logger.warning("old notes were not removed: %s", failure)
+async def _collected(shelves: Shelves, settings: BlackboardSettings, board: str, clock: Clock) -> None:
+    """Remove the notes and artifacts that nobody will read any more."""
+    now = clock.wall()
+    for name, remove in (
+        ("notes", partial(collect, shelves.notes, now, settings, in_use=(board,))),
+        ("artifacts", partial(collect_artifacts, shelves.artifacts, now, settings)),
+    ):
+        try:
+            await in_thread(remove)
+        except OSError as failure:
+            logger.warning("old %s were not removed: %s", name, failure)
 
 
 def _may_read(permissions: Permissions, path: str) -> bool:
