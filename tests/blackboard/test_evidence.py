@@ -19,6 +19,7 @@ from yagent.blackboard.evidence import (
     command_data,
     command_from,
     digest,
+    is_same,
     worst,
 )
 from yagent.errors import YagentError
@@ -163,6 +164,22 @@ def test_what_may_not_be_read_cannot_be_checked() -> None:
     assert evidence.check(Anchored("ok", path="/etc/shadow", file_hash="0" * 64)) == Verdict("unverifiable", "outside the workspace")
 
 
+def test_what_may_not_be_read_unasked_is_never_read(files: Workspace) -> None:
+    evidence = Evidence(Look(files.read, files.stamp, may_read=lambda path: path.startswith("src/")))
+    files.put("secret", "key\n")
+    anchored = Evidence(Look(files.read, files.stamp)).record("secret:1")
+    files.reads = 0
+    assert evidence.record("secret:1") == evidence.record("secret") == (Anchored("unverifiable"),)
+    assert evidence.check_fact(anchored) == Verdict("unverifiable", "secret is not read unasked")
+    before = evidence.hash_of("secret")
+    assert files.reads == 0
+    assert is_same(before, evidence.hash_of("secret"))
+    files.put("secret", "another key\n")
+    assert not is_same(before, evidence.hash_of("secret"))
+    assert files.reads == 0
+    assert mark_of(evidence, "src/box.py:5") == "ok"
+
+
 def test_files_that_have_not_changed_are_not_read_again(files: Workspace) -> None:
     evidence = files.evidence()
     anchors = evidence.record("src/box.py:5")
@@ -223,7 +240,7 @@ def test_a_command_is_stale_once_a_file_it_covered_is_edited(files: Workspace) -
     run = evidence.ran("make", 0, b"", ["src/box.py", "gone.py"])
     assert run.covered == {"src/box.py": digest(CODE.encode()), "gone.py": None}
     (anchor,) = evidence.record("make")
-    files.put("Makefile", "not covered")
+    files.put("other.py", "the task did not change it")
     assert evidence.check(anchor) == Verdict("ok")
     files.put("src/box.py", CODE + "#")
     assert evidence.check(anchor) == Verdict("stale", "changed since run#1: src/box.py")
@@ -231,6 +248,16 @@ def test_a_command_is_stale_once_a_file_it_covered_is_edited(files: Workspace) -
     assert evidence.check(anchor) == Verdict("ok"), "it is as it was"
     files.put("gone.py", "")
     assert evidence.check(anchor).mark == "stale"
+
+
+def test_a_command_is_stale_once_the_task_edits_a_file_that_it_did_not_cover(files: Workspace) -> None:
+    evidence = files.evidence()
+    evidence.ran("make", 0, b"", ["src/box.py"])
+    anchors = evidence.record("make")
+    assert evidence.check_fact(anchors, evidence.hashes_of(["src/box.py"])) == Verdict("ok")
+    files.put("Makefile", "edited after it ran")
+    changed = evidence.hashes_of(["Makefile", "src/box.py"])
+    assert evidence.check_fact(anchors, changed) == Verdict("stale", "changed since run#1: Makefile")
 
 
 def test_commands_of_an_earlier_process_are_known_and_numbers_go_on(files: Workspace) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+from pathlib import Path
 
 import pytest
 
@@ -78,6 +79,46 @@ async def test_what_was_changed_and_not_proven_is_unverified_until_a_command_pro
         assert result.verification == state, result.warnings
         assert f" · {state}]" in model_server.views[-1].entries[-1].results[0].text
         (sessions.workspace / "made.txt").unlink()
+
+
+async def test_a_cited_command_is_stale_once_another_agent_edits_a_file_that_it_could_have_read(
+    sessions: Sessions, model_server: ModelServer
+) -> None:
+    cited = hand_over("It passes.", facts=[{"claim": "it passes", "where": "run#1"}])
+    model_server.play({
+        "are the Director": [call("delegate_devops", task="test"), call("delegate_coding", task="edit"), call("list_notes"), "done"],
+        "are DevOps": [call("run_bash", command="cat notes.txt"), cited],
+        "are Coding": [call("create_file", path="made.txt", content="made\n"), hand_over("made it")],
+    })  # fmt: skip
+    async with sessions.open(mode="yolo") as opened:
+        await opened.do("the task")
+    director = [view for view in model_server.views if "the Director" in view.identity]
+    assert "devops#1 · ok · ✓ · It passes." in director[1].hint
+    assert "devops#1 · ok · ! · It passes." in director[2].hint
+    assert "devops#1 · ok · ! · It passes." in director[3].entries[-1].results[0].text
+
+
+@pytest.mark.parametrize("mode", [None, "yolo"])
+async def test_evidence_reads_nothing_that_an_agent_may_not_read_unasked(
+    sessions: Sessions, model_server: ModelServer, tmp_path: Path, mode: str | None
+) -> None:
+    key = sessions.home / ".ssh/id_rsa"
+    outside = tmp_path / "outside.txt"
+    for place in (key, outside):
+        place.parent.mkdir(parents=True, exist_ok=True)
+        place.write_text("the secret words\n")
+    (sessions.workspace / "link").symlink_to(key)
+    (sessions.workspace / "~").symlink_to(key.parent)
+    places = [f"{key}:1", "../" * 20 + str(key)[1:], "link:1", "~/id_rsa:1", "~/.ssh/id_rsa"]
+    if mode is None:
+        places.append(f"{outside}:1")
+    facts = [{"claim": f"fact {number}", "where": where} for number, where in enumerate(places)]
+    model_server.play({"are the Director": [call("delegate_repo", task="look"), "done"], "are Repo": [hand_over("found", facts=facts)]})
+    async with sessions.open(mode=mode) as opened:
+        await opened.do("the task")
+    assert f"repo#1 · ok · {'?' * len(places)} · found" in model_server.views[-1].hint
+    (note,) = sessions.home.glob(".yagent/notes/**/*.md")
+    assert "_hash" not in note.read_text()
 
 
 async def test_references_are_looked_up_on_the_board_also_in_a_later_task(sessions: Sessions, model_server: ModelServer) -> None:

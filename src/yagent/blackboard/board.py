@@ -5,14 +5,14 @@ whole or not at all. Methods that touch the disk do it in a thread.
 """
 
 import os
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from datetime import datetime
 from difflib import get_close_matches
 from pathlib import Path
-from typing import Final
+from typing import Final, TypeAlias
 
-from yagent.blackboard.evidence import MARKS, Evidence, Verdict
+from yagent.blackboard.evidence import MARKS, Anchored, Evidence, Verdict
 from yagent.blackboard.gc import SUFFIX, note_entries, prune
 from yagent.blackboard.index import render_index
 from yagent.blackboard.note import DamagedNote, Note, NoteHead, NoteStatus, beginning, decode, encode, is_number
@@ -25,6 +25,8 @@ from yagent.runtime.atomic import NotRegularFileError, make_private_directory, w
 from yagent.runtime.clock import Clock
 from yagent.runtime.regular_file import open_regular
 from yagent.runtime.supervise import in_thread
+
+Changed: TypeAlias = Callable[[], Awaitable[Sequence[str]]]
 
 DIGITS: Final = 4  # at least, of a file's name, so that names sort
 MOST_SUGGESTED: Final = 5
@@ -87,13 +89,23 @@ class Listing:
 
 
 class Board:
-    """The notes of one session, below `notes`. Switched off, it is empty and takes nothing."""
+    """The notes of one session, below `notes`. Switched off, it is empty and takes nothing. `changed()` gives the files that the task has
+    changed so far: a command that is cited proves nothing about what was edited after it."""
 
-    def __init__(self, notes: Path, board_id: str, clock: Clock, settings: BlackboardSettings, evidence: Evidence) -> None:
+    def __init__(
+        self,
+        notes: Path,
+        board_id: str,
+        clock: Clock,
+        settings: BlackboardSettings,
+        evidence: Evidence,
+        changed: Changed | None = None,
+    ) -> None:
         self._directory = notes / safe_name(board_id)
         self._clock = clock
         self._settings = settings
         self._evidence = evidence
+        self._changed = changed or nothing_changed
         self._known: dict[str, tuple[tuple[int, int, int], NoteHead]] = {}
 
     @property
@@ -116,7 +128,7 @@ class Board:
 
     async def notes(self) -> Listing:
         """All notes, as far as they can be read."""
-        return await in_thread(self._listing) if self._settings.enabled else Listing()
+        return await self._listing() if self._settings.enabled else Listing()
 
     async def read(self, note_id: str) -> tuple[Note, Shown]:
         """A note by its id (`repo#2`), or the newest of an agent by the agent's name.
@@ -126,14 +138,20 @@ class Board:
         """
         if not self._settings.enabled:
             raise NoSuchNote("There are no notes: they are switched off (YAGENT_BLACKBOARD=0).")
-        return await in_thread(self._read, note_id)
+        note = await in_thread(self._read, note_id)
+        return note, Shown(note.head, await self.verdicts(note.head))
 
     async def index(self) -> str:
         """The newest notes, a line each, as a model is told of them; "" where there is nothing to tell."""
         if not self._settings.enabled or self._settings.index_max_notes <= 0:
             return ""
-        listing = await in_thread(self._listing, self._settings.index_max_notes)
+        listing = await self._listing(self._settings.index_max_notes)
         return render_index([(each.head, each.marks) for each in listing.notes], listing.total, self._settings)
+
+    async def verdicts(self, head: NoteHead) -> tuple[Verdict, ...]:
+        """What is found now at each fact of a note."""
+        (shown,) = await self._shown([head])
+        return shown.verdicts
 
     def _write(self, draft: Draft, now: datetime) -> NoteHead:
         handoff, status = draft.handoff, draft.status
@@ -195,18 +213,23 @@ class Board:
         except (OSError, NotRegularFileError, DamagedNote):
             return False
 
-    def _listing(self, shown: int | None = None) -> Listing:
+    async def _listing(self, shown: int | None = None) -> Listing:
         """The newest notes; of those not `shown` nothing is checked."""
         problems: list[str] = []
-        heads = sorted(self._heads(problems), key=lambda head: (head.created, head.number), reverse=True)
-        return Listing(tuple(self._shown(head) for head in heads[:shown]), tuple(problems), len(heads))
+        heads = await in_thread(self._heads, problems)
+        return Listing(await self._shown(heads[:shown]), tuple(problems), len(heads))
 
-    def _shown(self, head: NoteHead) -> Shown:
-        found = [*head.anchors, *[()] * (len(head.handoff.facts) - len(head.anchors))]
-        return Shown(head, tuple(self._evidence.check_fact(anchors) for anchors in found))
+    async def _shown(self, heads: Sequence[NoteHead]) -> tuple[Shown, ...]:
+        """Notes with what is found now; what the task has changed is asked for where a fact rests on a command."""
+        is_cited = any(anchor.command for head in heads for anchors in head.anchors for anchor in anchors)
+        return await in_thread(self._checked, heads, await self._changed() if is_cited else ())
+
+    def _checked(self, heads: Sequence[NoteHead], changed: Sequence[str]) -> tuple[Shown, ...]:
+        now = self._evidence.hashes_of(changed)
+        return tuple(Shown(head, tuple(self._evidence.check_fact(each, now) for each in _anchors(head))) for head in heads)
 
     def _heads(self, problems: list[str]) -> list[NoteHead]:
-        """What all notes say of themselves; files that have not changed since are not read again."""
+        """What all notes say of themselves, the newest first; files that have not changed since are not read again."""
         known: dict[str, tuple[tuple[int, int, int], NoteHead]] = {}
         for entry in self._entries(problems):
             try:
@@ -221,7 +244,7 @@ class Board:
             except (OSError, NotRegularFileError) as failure:
                 problems.append(f"the note {entry.path} cannot be read ({failure})")
         self._known = known
-        return [head for _, head in known.values()]
+        return sorted((head for _, head in known.values()), key=lambda head: (head.created, head.number), reverse=True)
 
     def _entries(self, problems: list[str]) -> Iterator["os.DirEntry[str]"]:
         """The files that are notes by their names, agent by agent."""
@@ -235,17 +258,21 @@ class Board:
         except OSError as failure:
             problems.append(f"the notes in {self._directory} cannot be listed ({failure.strerror})")
 
-    def _read(self, note_id: str) -> tuple[Note, Shown]:
+    def _read(self, note_id: str) -> Note:
         problems: list[str] = []
-        heads = sorted(self._heads(problems), key=lambda head: (head.created, head.number), reverse=True)
+        heads = self._heads(problems)
         head = find(heads, note_id)
         if head is None:
             raise NoSuchNote(missing(note_id, [each.id for each in heads], len(problems)))
         try:
-            note = _load(self._directory / head.agent / f"{head.stem}{SUFFIX}")
+            return _load(self._directory / head.agent / f"{head.stem}{SUFFIX}")
         except (OSError, NotRegularFileError) as failure:
             raise NoSuchNote(f"The note {head.id} cannot be read any more ({failure}).") from failure
-        return note, self._shown(note.head)
+
+
+async def nothing_changed() -> tuple[str, ...]:
+    """No task has changed anything."""
+    return ()
 
 
 def safe_name(name: str) -> str:
@@ -275,6 +302,11 @@ def missing(wanted: str, ids: Sequence[str], unreadable: int = 0) -> str:
     near = get_close_matches(wanted.strip().lower(), ids, n=MOST_SUGGESTED, cutoff=0.5) or ids[:MOST_SUGGESTED]
     more = "" if len(near) == len(ids) else f" list_notes shows all {len(ids)}."
     return f"There is no note {asked}. There are: {', '.join(near)}.{more}"
+
+
+def _anchors(head: NoteHead) -> list[tuple[Anchored, ...]]:
+    """Those of each fact; there are none where no one looked when the note was written."""
+    return [*head.anchors, *[()] * (len(head.handoff.facts) - len(head.anchors))]
 
 
 def _stem(entry: "os.DirEntry[str]") -> str:

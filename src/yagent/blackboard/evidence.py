@@ -23,6 +23,7 @@ LEGEND: Final = "✓ as cited, → moved, ✗ gone, ! file changed since, ? not 
 WORST_FIRST: Final[tuple[Mark, ...]] = ("gone", "stale", "moved", "unverifiable", "ok")
 MOST_KEPT: Final = 4096  # answers about files that have not changed since
 MOST_PLACES: Final = 8  # of one fact
+NOTHING_CHANGED: Final[Mapping[str, str | None]] = MappingProxyType({})
 SUBSTANTIAL: Final = 4  # letters and digits of a line that is looked for elsewhere
 
 _UNREADABLE: Final = "unreadable: "
@@ -77,16 +78,18 @@ class CommandEvidence:
 
 @dataclass(frozen=True, slots=True)
 class Look:
-    """How evidence sees the user's files, bound by `session`; paths are as agents write them. All three block.
+    """How evidence sees the user's files, bound by `session`; paths are as agents write them. All of these block.
 
     `read` gives a file's bytes, None where there is no file, and raises OSError or YagentError where it cannot or may not be read.
     `stamp` gives something that differs when a file may have changed, None when that cannot be told. `symbols` gives the lines on which
-    the symbols of a file are defined, None where they are not known; then they are looked for in its text.
+    the symbols of a file are defined, None where they are not known; then they are looked for in its text. `may_read` says whether an
+    agent may read a path without asking; what it may not is never read, and known again by its stamp alone.
     """
 
     read: Callable[[str], bytes | None]
     stamp: Callable[[str], object] = lambda path: None
     symbols: Callable[[str], Mapping[str, int] | None] = lambda path: None
+    may_read: Callable[[str], bool] = lambda path: True
 
 
 def digest(data: bytes) -> str:
@@ -97,6 +100,12 @@ def digest(data: bytes) -> str:
 def is_same(then: str | None, now: str | None) -> bool:
     """Whether a file is as it was; one that cannot be read is not known to be."""
     return then == now and (now is None or not now.startswith(_UNREADABLE))
+
+
+def edited_since(evidence: CommandEvidence, now: Mapping[str, str | None]) -> tuple[str, ...]:
+    """Which files, with their hashes `now`, are not as they were when a command ended; one that it did not cover was changed later."""
+    covered = evidence.covered
+    return tuple(path for path, there in now.items() if path not in covered or not is_same(covered[path], there))
 
 
 def worst(marks: Iterable[Mark]) -> Mark:
@@ -122,7 +131,7 @@ class Evidence:
 
     def ran(self, command: str, exit_code: int | None, output: bytes, changed: Iterable[str]) -> CommandEvidence:
         """Record how a command ended; `changed` are the files that the task has changed until now."""
-        covered: Mapping[str, str | None] = MappingProxyType({path: self.hash_of(path) for path in sorted(set(changed))})
+        covered: Mapping[str, str | None] = MappingProxyType(self.hashes_of(sorted(set(changed))))
         newest = next(reversed(self.commands), None)
         if newest is not None and newest.covered == covered:
             covered = newest.covered  # many commands run between two edits
@@ -136,6 +145,8 @@ class Evidence:
         known = self._hashes.get(path)
         if known is not None and stamp is not None and known[0] == stamp:
             return known[1]
+        if not self._look.may_read(path):
+            return f"{_UNREADABLE}no stamp" if stamp is None else f"not read: {digest(repr(stamp).encode())}"
         try:
             data = self._look.read(path)
         except _UNREADABLE_ERRORS as failure:
@@ -144,9 +155,9 @@ class Evidence:
         _keep(self._hashes, path, (stamp, found))
         return found
 
-    def changed_since(self, evidence: CommandEvidence) -> tuple[str, ...]:
-        """The covered files that are not as they were when the command ended."""
-        return tuple(path for path, then in evidence.covered.items() if not is_same(then, self.hash_of(path)))
+    def hashes_of(self, paths: Iterable[str]) -> dict[str, str | None]:
+        """The hashes of several files now."""
+        return {path: self.hash_of(path) for path in paths}
 
     def record(self, where: str) -> tuple[Anchored, ...]:
         """Look at the places a fact points to; one item for each, empty for a fact that points nowhere."""
@@ -166,10 +177,10 @@ class Evidence:
                 return tuple(several)
         return (whole,)
 
-    def check(self, anchor: Anchored) -> Verdict:
-        """What is to be said of the place now."""
+    def check(self, anchor: Anchored, changed: Mapping[str, str | None] = NOTHING_CHANGED) -> Verdict:
+        """What is to be said of the place now, with the hashes of the files that the task has `changed`."""
         if anchor.command:
-            return self._check_command(anchor)
+            return self._check_command(anchor, changed)
         if not anchor.file_hash:
             return Verdict(anchor.mark)
         stamp = self._stamp(anchor.path)
@@ -180,9 +191,9 @@ class Evidence:
         _keep(self._verdicts, anchor, (stamp, verdict))
         return verdict
 
-    def check_fact(self, anchors: Sequence[Anchored]) -> Verdict:
+    def check_fact(self, anchors: Sequence[Anchored], changed: Mapping[str, str | None] = NOTHING_CHANGED) -> Verdict:
         """The worst of a fact's places; one that points nowhere cannot be checked."""
-        verdicts = [self.check(anchor) for anchor in anchors]
+        verdicts = [self.check(anchor, changed) for anchor in anchors]
         mark = worst(each.mark for each in verdicts)
         return Verdict(mark, "; ".join(each.detail for each in verdicts if each.mark == mark and each.detail))
 
@@ -207,13 +218,14 @@ class Evidence:
                     return Anchored("ok" if code is None or code == each.exit_code else "gone", command=each.id)
         return None
 
-    def _check_command(self, anchor: Anchored) -> Verdict:
+    def _check_command(self, anchor: Anchored, now: Mapping[str, str | None]) -> Verdict:
         evidence = self._commands.get(anchor.command)
         if evidence is None:
             return Verdict("unverifiable", f"{anchor.command} is not on record")
         if anchor.mark == "gone":
             return Verdict("gone", f"{evidence.id} ended with {_end(evidence)}")
-        changed = self.changed_since(evidence)
+        earlier = self.hashes_of(path for path in evidence.covered if path not in now)
+        changed = edited_since(evidence, {**earlier, **now})
         if changed:
             return Verdict("stale", f"changed since {evidence.id}: {', '.join(changed[:3])}{' …' if len(changed) > 3 else ''}")
         return Verdict(anchor.mark)
@@ -223,6 +235,8 @@ class Evidence:
         if "://" in text:
             return Anchored("unverifiable")
         for path, line, symbol in _readings(text):
+            if not self._look.may_read(path):
+                return Anchored("unverifiable")
             try:
                 data = self._look.read(path)
             except _UNREADABLE_ERRORS:
@@ -244,6 +258,8 @@ class Evidence:
         return replace(anchor, line=number, line_hash=_line_hash(text) if _is_substantial(text) else "")
 
     def _check_place(self, anchor: Anchored) -> Verdict:
+        if not self._look.may_read(anchor.path):
+            return Verdict("unverifiable", f"{anchor.path} is not read unasked")
         try:
             data = self._look.read(anchor.path)
         except _UNREADABLE_ERRORS as failure:

@@ -7,7 +7,7 @@ was as it is now, and that no other command ended otherwise then.
 from collections.abc import Collection
 from typing import Final, Literal, TypeAlias
 
-from yagent.blackboard.evidence import CommandEvidence, Evidence, is_same
+from yagent.blackboard.evidence import CommandEvidence, Evidence, edited_since
 from yagent.records import dataclass
 
 State: TypeAlias = Literal["verified", "unverified", "stale", "none"]
@@ -35,8 +35,8 @@ def verification(evidence: Evidence, changed: Collection[str]) -> Verification:
         newest.pop(line, None)
         newest[line] = each
     covering = [each for each in newest.values() if set(changed) <= each.covered.keys()]
-    now = {path: evidence.hash_of(path) for path in changed}
-    fresh = [each for each in covering if all(is_same(each.covered[path], there) for path, there in now.items())]
+    now = evidence.hashes_of(changed)
+    fresh = [each for each in covering if not edited_since(each, now)]
     failed = next((each for each in reversed(fresh) if each.exit_code != 0), None)
     if failed is not None:
         return Verification("unverified", f"{_shown(failed)} {_ended(failed)} after the last edit and was not run again")
@@ -45,7 +45,7 @@ def verification(evidence: Evidence, changed: Collection[str]) -> Verification:
     before = [each for each in evidence.commands if each.exit_code == 0 and not each.covered.keys().isdisjoint(changed)]
     if not before:
         return Verification("unverified", "no command ran after the last edit" if not covering else "no command succeeded")
-    edited = sorted(path for path, there in now.items() if path not in before[-1].covered or not is_same(before[-1].covered[path], there))
+    edited = sorted(edited_since(before[-1], now))
     return Verification("stale", f"edited after {_shown(before[-1])}: {', '.join(edited[:5])}{' …' if len(edited) > 5 else ''}")
 
 

@@ -213,7 +213,9 @@ class _Parts:
         approvals = approvals_line(permissions.mode, can_ask=request.can_ask)
         fits = FittingSettings(compression_settings(config), request.environ, self.home.data_dir)
         fittings = Fittings(prompts, fits, self.calibration)
-        shelves = Shelves(notes_root(request.environ, self.home, user_home(request.environ)), self.home.artifacts_dir, request.workspace)
+        may_read = partial(_may_read, permissions)
+        notes_in = notes_root(request.environ, self.home, user_home(request.environ))
+        shelves = Shelves(notes_in, self.home.artifacts_dir, request.workspace, may_read)
         recorded = () if past is None else await in_thread(commands_on_record, past.records.files)
         board = session_id if past is None else past.board
         kept = blackboard_settings(config, request.environ)
@@ -243,7 +245,7 @@ class _Parts:
             approvals=approvals,
             taking_up=None if past is None else past.taking_up,
         )
-        surroundings = Surroundings(request.workspace, git, clock, approvals=approvals, may_read=partial(_may_read, permissions))
+        surroundings = Surroundings(request.workspace, git, clock, approvals=approvals, may_read=may_read)
         owned = TaskOwned(permissions, surroundings, self.work, task, Controls(shop.publisher, task))
         tasks = TaskRunner(shop, owned, task_settings(config, request.flags), start_warnings=warnings, past=past)
         attach_logs(bus, self.domain)

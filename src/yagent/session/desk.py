@@ -10,7 +10,7 @@ from yagent.agents.delegation.spawn import Commission
 from yagent.agents.loop.recorder import Recorder
 from yagent.agents.loop.result import RunResult
 from yagent.blackboard.artifacts import ArtifactNotKept, Artifacts, is_artifact_id
-from yagent.blackboard.board import Board, Draft, NoteNotKept
+from yagent.blackboard.board import Board, Changed, Draft, NoteNotKept, nothing_changed
 from yagent.blackboard.evidence import MARKS, CommandEvidence, Evidence, Look, command_data, command_from
 from yagent.blackboard.note import NoteStatus
 from yagent.blackboard.resolve import resolve
@@ -28,16 +28,16 @@ from yagent.runtime.supervise import in_thread
 LARGEST_FILE = 16 * 1024 * 1024  # bytes of a file that evidence looks at
 BYTES_PER_TOKEN = 4  # for the budget of a result, which need not be exact
 
-Changed = Callable[[], Awaitable[tuple[str, ...]]]
-
 
 @dataclass(frozen=True, slots=True)
 class Shelves:
-    """Where things are kept: the notes of all sessions, artifacts, and the workspace the evidence is in."""
+    """Where things are kept: the notes of all sessions, artifacts, and the workspace the evidence is in. `may_read` says whether an agent
+    may read a path without asking (it blocks): evidence looks at nothing else."""
 
     notes: Path
     artifacts: Path
     workspace: Path
+    may_read: Callable[[str], bool]
 
 
 class Desk:
@@ -55,11 +55,11 @@ class Desk:
     ) -> None:
         self._settings = settings
         self._dropped = dropped
-        self._evidence = Evidence(Look(_reader(shelves.workspace), _stamper(shelves.workspace)), commands)
-        self._board = Board(shelves.notes, board_id, clock, settings, self._evidence)
+        self.changed: Changed = nothing_changed
+        self._evidence = Evidence(_look(shelves), commands)
+        self._board = Board(shelves.notes, board_id, clock, settings, self._evidence, self._changed_now)
         self._artifacts = Artifacts(shelves.artifacts, clock, settings)
         self._has_notes: bool | None = None  # not looked yet
-        self.changed: Changed = _nothing_changed
 
     @property
     def board(self) -> Board:
@@ -138,6 +138,9 @@ class Desk:
         )
         await self._written(draft, [])
 
+    async def _changed_now(self) -> Sequence[str]:
+        return await self.changed()
+
     async def _written(self, draft: Draft, problems: list[str]) -> tuple[str, ...]:
         """Write a note; the marks of its facts."""
         try:
@@ -148,12 +151,7 @@ class Desk:
         if head is None:
             return ()
         self._has_notes = True
-        verdicts = await in_thread(lambda: [self._evidence.check_fact(anchors) for anchors in head.anchors])
-        return tuple(MARKS[verdict.mark] for verdict in verdicts) if draft.handoff is not None else ()
-
-
-async def _nothing_changed() -> tuple[str, ...]:
-    return ()
+        return tuple(MARKS[verdict.mark] for verdict in await self._board.verdicts(head)) if draft.handoff is not None else ()
 
 
 def _tokens(text: str) -> int:
@@ -163,6 +161,12 @@ def _tokens(text: str) -> int:
 def _status(result: RunResult) -> NoteStatus:
     """J-03: the outcome of the delegation decides `error`, its own word the rest."""
     return "ok" if result.status == "ok" else "partial" if result.status == "partial" else "error"
+
+
+def _look(shelves: Shelves) -> Look:
+    """Paths are judged as they are read, from the workspace: a leading `~` is no home directory here."""
+    workspace = shelves.workspace
+    return Look(_reader(workspace), _stamper(workspace), may_read=lambda path: shelves.may_read(str(workspace / path)))
 
 
 def _reader(workspace: Path) -> Callable[[str], bytes | None]:
