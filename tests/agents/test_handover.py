@@ -4,7 +4,17 @@ from __future__ import annotations
 
 import pytest
 
-from yagent.agents.delegation.handover import MAX_REFERENCES, Circumstances, References, render, resolve, task_message
+from yagent.agents.delegation.handover import (
+    FACTS_BESIDE,
+    LONGEST_FACT,
+    MAX_REFERENCES,
+    Circumstances,
+    Handed,
+    References,
+    render,
+    resolve,
+    task_message,
+)
 from yagent.agents.loop.result import RunResult
 from yagent.protocol.handoff import Fact, Handoff
 from yagent.protocol.stop import StopReason
@@ -58,6 +68,28 @@ def test_a_longer_answer_beside_the_hand_over_arrives_whole() -> None:
     assert text.endswith("Short.\n\nIn full:\nAll the long words.")
     same = render("repo#1", RunResult(StopReason.AGENT_EXIT, "Short.", 3, Handoff("Short."), calls=1))
     assert same.count("Short.") == 1
+
+
+def test_of_a_result_that_is_kept_as_an_artifact_a_bounded_part_is_told_and_where_the_rest_is() -> None:
+    facts = tuple(Fact(f"claim {number} " + "x" * 2000, f"a.py:{number}") for number in range(40))
+    handoff = Handoff("word " * 9000, facts, tuple("why " * 1000 for _ in range(20)))
+    handed = Handed("word word …\n[read_artifact 1]", marks=("✓",) * 40)
+    text = render("repo#1", RunResult(StopReason.AGENT_EXIT, "all of it", 3, handoff, calls=1), handed=handed)
+    assert len(text) < 1000 + 2 * FACTS_BESIDE
+    assert text.count("word") == 2
+    assert "✓ - claim 0 " in text
+    assert "x" * LONGEST_FACT not in text
+    told = text.count("✓ - claim")
+    assert f"… {40 - told} more facts" in text
+    assert "more open questions" in text
+    assert text.endswith("\n\n[read_artifact 1]")
+
+
+def test_facts_that_are_few_are_told_beside_a_conclusion_that_was_too_long() -> None:
+    handoff = Handoff("word " * 9000, (Fact("it is so", "a.py:1"),), ("why?",))
+    handed = Handed("word …\n[read_artifact 1]", marks=("✓",))
+    text = render("repo#1", RunResult(StopReason.AGENT_EXIT, "all of it", 3, handoff, calls=1), handed=handed)
+    assert text.endswith("word …\n\n✓ - it is so (a.py:1)\n\nOpen:\n- why?\n\n[read_artifact 1]")
 
 
 def test_what_happened_around_a_result_stands_before_what_its_agent_says() -> None:

@@ -63,6 +63,39 @@ async def test_a_long_result_is_told_by_its_conclusion_and_can_be_read_whole(ses
     assert "Short." in seen[2]
 
 
+@pytest.mark.parametrize("own_words", ["", "word " * 12_000])
+async def test_a_conclusion_on_one_very_long_line_is_clipped_and_can_be_read_whole(
+    sessions: Sessions, model_server: ModelServer, own_words: str
+) -> None:
+    conclusion = "begin " + "c" * 48_000 + " end"
+    facts = [{"claim": f"claim {number} of many", "where": "notes.txt:1"} for number in range(200)]
+    told: list[str] = []
+    pages: list[str] = []
+
+    async def director(agent: Agent) -> Reply:
+        told.append(await agent.call("delegate_repo", task="look"))
+        identifier = told[0].split('"artifact_id": "')[1].split('"')[0]
+        offset = 0
+        while f'"offset": {offset}' in f"""{pages[-1] if pages else '"offset": 0'}""":
+            pages.append(await agent.call("read_artifact", artifact_id=identifier, offset=offset))
+            shown = re.search(r'"offset": ([0-9]+)', pages[-1])
+            offset = int(shown[1]) if shown else -1
+        return Reply("done")
+
+    said = hand_over(conclusion, facts=facts)
+    model_server.play({"are the Director": director, "are Repo": [Reply(own_words, calls=said.calls)]})
+    async with sessions.open() as opened:
+        await opened.do("the task")
+    assert len(told[0]) < 12_000
+    assert "begin ccc" in told[0]
+    assert "✓ - claim 0 of many" in told[0]
+    assert "read_artifact" in told[0]
+    whole = "".join(page.rpartition("\n[")[0] for page in pages)
+    assert conclusion in whole
+    assert "claim 199 of many" in whole
+    assert own_words.strip() in whole
+
+
 async def test_what_was_changed_and_not_proven_is_unverified_until_a_command_proves_it(
     sessions: Sessions, model_server: ModelServer
 ) -> None:

@@ -132,6 +132,14 @@ def handoff_text(handoff: Handoff, marks: Sequence[str] = ()) -> str:
     return "\n".join(lines).strip()
 
 
+def whole_text(handoff: Handoff | None, words: str) -> str:
+    """All that an agent handed over: the hand-over, then its own words where they say more."""
+    said = "" if handoff is None else handoff_text(handoff)
+    if said in words:
+        return words
+    return said if words in said else f"{said}\n\nIn full:\n{words}"
+
+
 def beginning(text: str, limit: int) -> str:
     """The first characters of a text as they stand, and an ellipsis where something is left out; all of it for a limit of 0."""
     return text if limit <= 0 or len(text) <= limit else f"{text[: limit - 1]}…"

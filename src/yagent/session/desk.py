@@ -12,7 +12,7 @@ from yagent.agents.loop.result import RunResult
 from yagent.blackboard.artifacts import ArtifactNotKept, Artifacts, is_artifact_id
 from yagent.blackboard.board import Board, Changed, Draft, NoteNotKept, nothing_changed
 from yagent.blackboard.evidence import MARKS, CommandEvidence, Evidence, Look, command_data, command_from
-from yagent.blackboard.note import NoteStatus
+from yagent.blackboard.note import NoteStatus, whole_text
 from yagent.blackboard.resolve import resolve
 from yagent.blackboard.settings import BlackboardSettings
 from yagent.blackboard.verification import Verification, verification
@@ -102,10 +102,10 @@ class Desk:
             return Handed()
         found = await in_thread(verification, self._evidence, changed)
         problems: list[str] = []
-        body, artifact = result.deliverable, ""
+        short = artifact = ""
         try:
-            kept = await self._artifacts.fit(body, result.handoff, _tokens)
-            body, artifact = kept.text, kept.artifact
+            kept = await self._artifacts.fit(whole_text(result.handoff, result.deliverable), result.handoff, _tokens)
+            short, artifact = (kept.text, kept.artifact) if kept.artifact else ("", "")
         except ArtifactNotKept as failure:
             problems.append(str(failure))
         role, _, number = commission.name.partition("#")
@@ -122,7 +122,7 @@ class Desk:
             artifact=artifact,
         )
         marks = await self._written(draft, problems)
-        return Handed(body if artifact else "", found.state, found.reason, marks, tuple(problems))
+        return Handed(short, found.state, found.reason, marks, tuple(problems))
 
     async def degraded(self, commission: Commission, reasons: Sequence[str], report: str) -> None:
         """Keep the report on a delegation that did not go on."""

@@ -174,3 +174,8 @@ def test_pages_join_to_the_text_and_always_go_on(text: str, limit: int) -> None:
         assert offset < end <= offset + limit
         seen, offset = seen + text[offset:end], end
     assert seen == text
+
+
+def test_a_page_is_not_left_nearly_empty_because_a_long_line_follows() -> None:
+    assert page_end("In full:\n" + "x" * 100, 0, 50) == 50
+    assert page_end("a" * 40 + "\n" + "x" * 100, 0, 50) == 41

@@ -1,15 +1,19 @@
 """What goes down with a delegation and what comes back up."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import accumulate
 from typing import Final
 
 from yagent.agents.loop.result import RunResult
 from yagent.blackboard.evidence import LEGEND
-from yagent.blackboard.note import handoff_text
+from yagent.blackboard.note import beginning, handoff_text
+from yagent.protocol.handoff import Fact, Handoff
 from yagent.protocol.stop import StopReason
 from yagent.records import dataclass
 
 MAX_REFERENCES = 10
+FACTS_BESIDE = 3_000  # characters of facts, and of open questions, beside the artifact that has all of them
+LONGEST_FACT = 400  # characters of one of these
 MOST_COMMANDS = 5  # shown of those that ran after the last edit
 
 _ENDS = {
@@ -76,8 +80,9 @@ class Circumstances:
 
 @dataclass(frozen=True, slots=True)
 class Handed:
-    """What became of a result: the words that stand for it where it is too long to be told ("" where it is not), whether what was changed
-    is proven (a word of `blackboard.verification`) and why not, one mark for each of its facts, and what could not be kept."""
+    """What became of a result: the words that stand for it where it is too long to be told ("" where it is not), the last line of which
+    says where it is whole; whether what was changed is proven (a word of `blackboard.verification`) and why not, one mark for each of its
+    facts, and what could not be kept."""
 
     short: str = ""
     verification: str = "none"
@@ -140,9 +145,28 @@ def _said(result: RunResult, handed: Handed) -> Iterator[str]:
         return
     if handed.marks:
         yield f"Facts: {LEGEND}"
-    summary = handoff_text(result.handoff, handed.marks)
-    yield summary
     if handed.short:
-        yield from ("", handed.short.rpartition("\n")[2])
-    elif result.deliverable not in handoff_text(result.handoff):
+        yield from _shortened(result.handoff, handed)
+        return
+    yield handoff_text(result.handoff, handed.marks)
+    if result.deliverable not in handoff_text(result.handoff):
         yield from ("", "In full:", result.deliverable)
+
+
+def _shortened(handoff: Handoff, handed: Handed) -> Iterator[str]:
+    """As much of a hand-over as is told where an artifact has it whole."""
+    conclusion, _, where = handed.short.rpartition("\n")
+    facts = [Fact(beginning(fact.claim, LONGEST_FACT), beginning(fact.where, LONGEST_FACT)) for fact in handoff.facts]
+    facts = facts[: _fitting(len(fact.claim) + len(fact.where) for fact in facts)]
+    questions = [beginning(question, LONGEST_FACT) for question in handoff.open_questions]
+    questions = questions[: _fitting(map(len, questions))]
+    yield handoff_text(Handoff(conclusion, tuple(facts), tuple(questions)), handed.marks[: len(facts)])
+    left_out = ((len(handoff.facts) - len(facts), "facts"), (len(handoff.open_questions) - len(questions), "open questions"))
+    if any(count for count, _ in left_out):
+        yield " and ".join(f"… {count} more {what}" for count, what in left_out if count)
+    yield from ("", where)
+
+
+def _fitting(sizes: Iterable[int]) -> int:
+    """How many items of these sizes are told."""
+    return sum(total <= FACTS_BESIDE for total in accumulate(sizes))

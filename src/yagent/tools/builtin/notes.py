@@ -130,7 +130,7 @@ def _page(text: str, offset: int, limit: int, source: tuple[str, str, str]) -> O
 
 
 def page_end(text: str, offset: int, limit: int) -> int:
-    """Where a page stops: within its limits, after a line's end if there is one, always further on."""
+    """Where a page stops: within its limits, after a line's end unless that would leave most of the page empty, always further on."""
     page = text[offset : offset + min(limit, PAGE_BYTES)]
     if not page.isascii():
         page = page.encode()[:PAGE_BYTES].decode(errors="ignore")
@@ -139,7 +139,7 @@ def page_end(text: str, offset: int, limit: int) -> int:
         page = "".join(lines[:PAGE_LINES])
     end = offset + max(1, len(page))
     line_end = page.rfind("\n") + 1
-    return offset + line_end if line_end and end < len(text) else min(end, len(text))
+    return offset + line_end if 2 * line_end >= len(page) and end < len(text) else min(end, len(text))
 
 
 def _fitting(lines: list[str]) -> int:
