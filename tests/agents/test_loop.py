@@ -161,6 +161,20 @@ async def test_a_thought_that_is_missing_leaves_a_line_in_the_log(
     assert [record.message for record in caplog.records if "thought" in record.message] == ["coding step 1: no readable thought block"]
 
 
+async def test_a_thought_that_is_not_complete_is_kept_and_leaves_a_line_in_the_log(
+    make_stage: StageMaker, model_server: ModelServer, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.INFO, "yagent.agents")
+    two_current = "<thought>\ngoal: g\nplan:\n- [>] a\n- [>] b\n</thought>"
+    whole = "<thought>\ngoal: g\nreason: r\n</thought>"
+    model_server.play({ROLES["coding"]: [Reply(two_current, calls=call("list_dir", path=".").calls), leave(whole)]})
+    stage = make_stage()
+    await stage.run("coding")
+    said = "coding step 1: its thought is not valid: reason is empty, more than one plan item is current"
+    assert [record.message for record in caplog.records if "thought" in record.message] == [said]
+    assert [entry.goal for entry in stage.published(ThinklinkEntry)] == ["g", "g"]
+
+
 async def test_the_users_words_join_before_the_next_step(make_stage: StageMaker, model_server: ModelServer) -> None:
     waiting = ["look at b too"]
 

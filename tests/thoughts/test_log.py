@@ -46,6 +46,13 @@ def test_replies_without_a_readable_thought_are_counted() -> None:
     assert len(log) == 0
 
 
+def test_thoughts_that_are_not_valid_are_counted_and_kept() -> None:
+    log = ThoughtLog()
+    think(log, block("a") + block("a", "- [>] read", "- [>] change") + "<thought>\ngoal: a\n</thought>")
+    assert log.invalid == 2
+    assert len(log) == 3
+
+
 def test_it_is_rebuilt_from_a_conversation_on_the_record() -> None:
     messages = (
         user_message("<environment>…</environment>\ndo A"),

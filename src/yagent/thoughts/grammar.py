@@ -57,7 +57,7 @@ class Thought:
         return tuple(item for item in self.plan if item.state != "done")
 
     def problems(self) -> tuple[str, ...]:
-        """Why this is not a complete thought; empty when it is (L-17)."""
+        """Why this is not a valid thought; empty when it is (L-17)."""
         found = [f"{name} is empty" for name in ("goal", "reason") if not getattr(self, name)]
         if sum(item.state == "current" for item in self.plan) > 1:
             found.append("more than one plan item is current")

@@ -348,7 +348,7 @@ class AgentLoop:
         )
 
     def _observe(self, message: Message) -> grammar.Thought | None:
-        """Tell what the agent thinks it is doing; log where no block could be read (L-19)."""
+        """Tell what the agent thinks it is doing; log where no block could be read, or what is wrong with it (L-17, L-19)."""
         thought = grammar.parse(message.text)
         if thought is None:
             if self.role.demands_thought:
@@ -357,6 +357,8 @@ class AgentLoop:
             return None
         for found, raw in grammar.readings(message.text):
             self._parts.thoughts.thought(found, raw)
+        if problems := thought.problems():
+            logger.info("%s step %d: its thought is not valid: %s", self.role.name, self._steps, ", ".join(problems))
         plan = [PlanItem(state=item.state, text=item.text) for item in thought.plan]
         entry = ThinklinkEntry(
             agent=self.role.name,
