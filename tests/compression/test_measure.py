@@ -1,8 +1,10 @@
 """How large a conversation is taken to be."""
 
+import pytest
+
 from tests.compression.sizes import FourCharacters, conversation, lines
-from yagent.compression.measure import Prefix, over_threshold
-from yagent.protocol.messages import Message, Reasoning, Text, Usage, user_message
+from yagent.compression.measure import Prefix, at_most, over_threshold
+from yagent.protocol.messages import Message, Part, Reasoning, Text, ToolCall, ToolResult, Usage, user_message
 
 REPLY = Message("assistant", (Text("x" * 40),), "test")
 
@@ -100,3 +102,20 @@ def test_a_report_tells_what_the_new_messages_took() -> None:
     assert prefix.told((asked, REPLY, more), Usage(output=5)) is None
     assert prefix.told((asked, REPLY), Usage(total_input=755)) is None
     assert Prefix(FourCharacters()).told((asked,), Usage(total_input=755)) is None
+
+
+@pytest.mark.parametrize(
+    "part",
+    [
+        Text("w" * 1000),
+        Text("", extra={"citations": ["w" * 1000]}),
+        Reasoning("w" * 1000),
+        Reasoning("", opaque={"type": "reasoning", "encrypted_content": "w" * 1000}),
+        ToolCall("c", "read_file", "w" * 1000),
+        ToolCall("c", "read_file", "{}", malformed="w" * 1000),
+        ToolCall("c", "read_file", "{}", extra={"signature": "w" * 1000}),
+        ToolResult("c", "read_file", "w" * 1000),
+    ],
+)
+def test_what_a_conversation_surely_does_not_exceed_counts_all_that_is_sent_again(part: Part) -> None:
+    assert 4000 < at_most([Message("assistant", (part,))]) < 5000

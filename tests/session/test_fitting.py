@@ -5,11 +5,12 @@ from __future__ import annotations
 import pytest
 
 from tests.llm.wire import FORMATS
-from tests.support.model_server import Call, ModelServer, Reply, RequestView
+from tests.support.model_server import Call, ModelServer, Reply, RequestView, call, hand_over
 from tests.support.session import Sessions
 from yagent.protocol.events import ContextCompressed, ContextEmergencyCompressed, ContextUltimateCompressed
 from yagent.rollout.reader import read
 from yagent.rollout.records import Compacted
+from yagent.session.request import Resume
 
 TOLD = (ContextCompressed, ContextEmergencyCompressed, ContextUltimateCompressed)
 THOUGHT = "<thought>\ngoal: read it all\nstep: {0}\nreason: asked\nplan:\n- [>] read on\n- [ ] report\n</thought>"
@@ -48,3 +49,16 @@ async def test_a_long_run_in_a_small_window_reaches_its_end_with_the_users_words
     assert "Never touch generated/." in str(model_server.views[-1].body)
     (path,) = sessions.home.glob(".yagent/data/rollout/**/*.jsonl")
     assert any(isinstance(entry.record, Compacted) for entry in read(path))
+
+
+async def test_a_conversation_that_is_taken_up_is_large_also_by_what_its_calls_say(sessions: Sessions, model_server: ModelServer) -> None:
+    model_server.tolerate = ("prefix",)
+    model_server.play({"are the Director": [call("delegate_chat", task="word " * 40_000), "done"], "are Chat": [hand_over("said")]})
+    async with sessions.open() as opened:
+        first = await opened.do("let Chat say it")
+    model_server.script = lambda view: Reply("it was said" if "You summarise" in view.identity else "went on")
+    environ = sessions.environment(YAGENT_COMPRESS_THRESHOLD="30000")
+    async with sessions.open(environ=environ, resume=Resume(first.session)) as opened:
+        assert (await opened.do("go on")).answer == "went on"
+        assert any(opened.told(kind) for kind in TOLD)
+    assert len(str(model_server.views[-1].body)) < 4 * 30_000

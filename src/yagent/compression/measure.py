@@ -4,9 +4,11 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Protocol
 
-from yagent.protocol.messages import Message, Reasoning, Usage
+from yagent.protocol.messages import Message, Part, Reasoning, Text, ToolCall, ToolResult, Usage
 from yagent.records import dataclass
 
+_BYTES = 4  # that a character may have
+_PART = 4  # characters' worth of what a provider puts around each part
 _LEAST_BELIEVED = 0.2  # of what is estimated; servers are known to report 0, or only what their cache did not hold
 
 
@@ -78,6 +80,25 @@ class Prefix:
     def void(self) -> "Prefix":
         """After the conversation was rewritten: nothing of it is measured."""
         return replace(self, tokens=None, messages=0)
+
+
+def at_most(messages: Sequence[Message]) -> int:
+    """Tokens that messages surely do not exceed, without counting: a token has a byte at least, and more is sent again than words."""
+    return _BYTES * sum(_PART + _characters(part) for message in messages for part in message.parts)
+
+
+def _characters(part: Part) -> int:
+    """Of all texts in a part, and of what only its provider understands."""
+    match part:
+        case ToolCall():
+            own, foreign = len(part.name) + len(part.arguments) + len(part.malformed or ""), part.extra
+        case Reasoning():
+            own, foreign = len(part.text), part.opaque
+        case Text():
+            own, foreign = len(part.text), part.extra
+        case ToolResult():
+            own, foreign = len(part.text), None
+    return own + (0 if foreign is None else len(repr(foreign)))
 
 
 def over_threshold(messages: Sequence[Message], prefix: Prefix, threshold: int) -> bool:

@@ -11,18 +11,17 @@ from yagent.agents.loop.frame import Frame
 from yagent.compression.compaction import Compaction, Tier
 from yagent.compression.emergency import Summarise
 from yagent.compression.facts import Facts
-from yagent.compression.measure import Prefix
+from yagent.compression.measure import Prefix, at_most
 from yagent.compression.policy import CompressionState, Streak, policy
 from yagent.compression.threshold import CompressionSettings, Window
 from yagent.llm.engine import ModelGaveUp
 from yagent.prompts.text import Prompts
 from yagent.protocol.events import ContextCompressed, ContextEmergencyCompressed, ContextUltimateCompressed
-from yagent.protocol.messages import Message, ToolCall, Usage
+from yagent.protocol.messages import Message, Usage
 from yagent.records import dataclass
 from yagent.thoughts.log import ThoughtLog
 
 FIRST_WORDS = 8  # messages among which a conversation that has begun has one of the agent's
-SURELY = 4  # bytes that a character may have
 HEAD = 12_000  # tokens that system prompt and tools surely do not exceed
 _EVENTS: dict[Tier, type[ContextCompressed | ContextEmergencyCompressed | ContextUltimateCompressed]] = {
     "rule": ContextCompressed,
@@ -156,9 +155,8 @@ class Fitting:
         )
 
     def _is_small(self) -> bool:
-        """Whether the conversation is far below the threshold, without counting: a token has a byte at least."""
-        size = sum(len(part.text) for message in self._conversation.messages for part in message.parts if not isinstance(part, ToolCall))
-        return SURELY * size + HEAD < self._parts.threshold
+        """Whether the conversation is far below the threshold, without counting."""
+        return at_most(self._conversation.messages) + HEAD < self._parts.threshold
 
     def _known(self) -> Prefix:
         """What is known of the beginning of the conversation; the head is counted when it is first asked for."""
