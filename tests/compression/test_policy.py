@@ -212,6 +212,16 @@ async def test_a_result_larger_than_the_window_does_not_end_the_session_case_d07
     assert len(set(summariser.prompts)) == len(summariser.prompts)
 
 
+async def test_a_request_for_a_summary_fits_the_model_that_is_asked_also_where_its_window_is_smaller() -> None:
+    for limit in (700, 10**6):
+        summariser = Summariser("a summary")
+        found = await policy(replace(state(WORDY, 6000), summary_limit=limit), priority, FACTS, summariser)
+        assert found is not None
+        assert found.tier == "emergency"
+        (prompt,) = summariser.prompts
+        assert FourCharacters().count(prompt) <= min(limit, 6000)
+
+
 async def session(steps: int, head: int, threshold: int, result: int, summariser: Summariser) -> list[Compaction]:
     """Steps until the end or until the context is full, with a compression before each request that needs one."""
     log = thoughts(said=("do A",))

@@ -51,6 +51,40 @@ async def test_a_long_run_in_a_small_window_reaches_its_end_with_the_users_words
     assert any(isinstance(entry.record, Compacted) for entry in read(path))
 
 
+@pytest.mark.parametrize("window", [4000, None])
+async def test_a_summary_is_asked_of_a_model_that_can_read_the_request(
+    sessions: Sessions, model_server: ModelServer, window: int | None
+) -> None:
+    providers = {"own": ("played-model", 20_000), "other": ("another-model", window)}
+    known = {name: f"context_window = {size}\n" if size else "" for name, (_, size) in providers.items()}
+    sessions.configure(
+        '[global.llm]\nuse_provider = "own"\n[tools.llm]\nuse_provider = "other"\n'
+        + "".join(
+            f'[global.llm.providers.{name}]\napi_base_url = "{sessions.url}"\nmodel = "{model}"\napi_format = "openai"\n{known[name]}'
+            for name, (model, _) in providers.items()
+        )
+    )
+
+    def script(view: RequestView) -> Reply:
+        if "You summarise" in view.identity:
+            return Reply("talked about words")
+        return Reply("many words " * 700, piece=4096)
+
+    model_server.tolerate = ("prefix",)
+    model_server.script = script
+    environ = {name: value for name, value in sessions.environment().items() if not name.startswith("YAGENT_")}
+    async with sessions.open(environ=environ) as opened:
+        for _ in range(12):
+            await opened.do("talk")
+    asked = [view for view in model_server.views if "You summarise" in view.identity]
+    assert asked
+    if window is None:
+        assert {view.body["model"] for view in asked} == {"played-model"}
+        return
+    assert {view.body["model"] for view in asked} == {"another-model"}
+    assert max(sum(len(part.encode()) for part in view.segments) // 4 for view in asked) < window
+
+
 async def test_a_conversation_that_is_taken_up_is_large_also_by_what_its_calls_say(sessions: Sessions, model_server: ModelServer) -> None:
     model_server.tolerate = ("prefix",)
     model_server.play({"are the Director": [call("delegate_chat", task="word " * 40_000), "done"], "are Chat": [hand_over("said")]})

@@ -51,7 +51,8 @@ class Streak:
 @dataclass(frozen=True, slots=True)
 class CompressionState:
     """What is to be compressed. `id` names this compression in the conversation; `is_forced`: the user asked for it, or the provider found
-    the request too long, whatever the estimate says."""
+    the request too long, whatever the estimate says. `summary_limit`: how many tokens a request for a summary may have at most because of
+    the model that is asked, which may be another one; None for as many as the conversation."""
 
     messages: tuple[Message, ...]
     prefix: Prefix
@@ -63,6 +64,7 @@ class CompressionState:
     settings: CompressionSettings = CompressionSettings()
     streak: Streak = Streak()
     is_forced: bool = False
+    summary_limit: int | None = None
 
 
 async def policy(state: CompressionState, priority: Callable[[str], int], facts: Facts, summarise: Summarise) -> Compaction | None:
@@ -109,7 +111,9 @@ class _Attempt:
         tries = TRIES - self._state.streak.summaries
         if tries <= 0:
             return None
-        found = await emergency(self._state.messages, self._facts, self._frame, summarise=summarise, largest=self._threshold, tries=tries)
+        limit = self._state.summary_limit
+        largest = self._threshold if limit is None else min(self._threshold, limit)
+        found = await emergency(self._state.messages, self._facts, self._frame, summarise=summarise, largest=largest, tries=tries)
         self._requests, self._notes = found.requests, found.notes
         return self._rewritten("emergency", found.message)
 

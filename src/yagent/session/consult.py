@@ -10,10 +10,18 @@ from yagent.protocol.messages import user_message
 SUMMARY = "summary"  # the slot in which a conversation is summarised
 
 
-class Consultation:
-    """The `Consult` of one run. `engine(slot)` gives the model of a tool."""
+def summariser(engine: Callable[[str | None], Engine]) -> Engine:
+    """The model that summarises an agent's conversations: the one that is chosen for its tools, or, where nobody knows how much that can
+    read, the agent's own, `engine(None)`, which has read the conversation so far."""
+    own, chosen = engine(None), engine(SUMMARY)
+    is_known = chosen.identity == own.identity or chosen.identity.context_window is not None
+    return chosen if is_known else own
 
-    def __init__(self, engine: Callable[[str], Engine], frame: Frame) -> None:
+
+class Consultation:
+    """The `Consult` of one run. `engine(slot)` gives the model of a tool, `engine(None)` the agent's own."""
+
+    def __init__(self, engine: Callable[[str | None], Engine], frame: Frame) -> None:
         self._engine = engine
         self._frame = frame
         self._asked = 0
@@ -21,7 +29,7 @@ class Consultation:
     async def __call__(self, slot: str, system: str, question: str) -> str:
         """The reply's words. Raises `ModelError` when there is none."""
         self._asked += 1
-        engine = self._engine(slot)
+        engine = summariser(self._engine) if slot == SUMMARY else self._engine(slot)
         dialogue = engine.open(Head(f"{slot}-{self._asked}", system))
         dialogue.append(user_message(question))
         reply = await Turn(lambda: dialogue, engine.identity, self._frame, TurnSettings()).query(CallOptions())

@@ -62,6 +62,7 @@ class Fittings:
             priority=lambda name: UNKNOWN_TOOL if (spec := fits.surface.find(name)) is None else spec.priority,
             name=fits.name,
             load=lambda: counter.load(rank_folders(self._settings.environ, self._settings.data_directory)),
+            summary_limit=None if fits.summariser == fits.model else threshold_of(_window(fits.summariser)),
         )
         fitting = Fitting(conversation, thoughts, parts, begun=begun)
         self._made.append(fitting)
@@ -83,9 +84,11 @@ class Fittings:
 
 @dataclass(frozen=True, slots=True)
 class Fits:
-    """What a conversation has to fit, and how its compressions are called: `name` comes before their number."""
+    """What a conversation has to fit, and how its compressions are called: `name` comes before their number. `summariser` is the model that
+    summarises it."""
 
     model: ModelIdentity
+    summariser: ModelIdentity
     system: str
     surface: Surface
     name: str

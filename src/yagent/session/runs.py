@@ -31,7 +31,7 @@ from yagent.records import dataclass
 from yagent.rollout.records import AgentCheckpoint, EventMessage, SessionMeta, TurnContext
 from yagent.rollout.replay import RESUMED
 from yagent.runtime.activity import Activity
-from yagent.session.consult import SUMMARY, Consultation
+from yagent.session.consult import SUMMARY, Consultation, summariser
 from yagent.session.controls import Control
 from yagent.session.fitting import Fits
 from yagent.session.hints import Hints
@@ -222,7 +222,8 @@ def seat_for(
     head = Head(conversation_id, system, surface.declarations(), long_lived=not role.is_delegated)
     conversation = Conversation(lambda: engine.open(head), recorder)
     thoughts = ThoughtLog()
-    fits = Fits(engine.identity, system, surface, f"{commission.name}-" if commission.name else "")
+    asked = summariser(partial(shop.engine, role.name)).identity
+    fits = Fits(engine.identity, asked, system, surface, f"{commission.name}-" if commission.name else "")
     begun, earlier = (0, ()) if taken is None else (taken.compactions, taken.segments)
     fitting = shop.fittings.make(conversation, thoughts, fits, begun=begun, earlier=earlier)
     if taken is not None:

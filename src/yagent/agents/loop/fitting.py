@@ -45,7 +45,8 @@ class LearningCounter(Protocol):
 @dataclass(frozen=True, slots=True)
 class FittingParts:
     """What fitting takes. `head()` is the estimate for system prompt and tools in tokens, `load()` makes counts as exact as they can be,
-    `name` is what compressions are called before their number."""
+    `name` is what compressions are called before their number, `summary_limit` what a request for a summary may have in tokens because of
+    the model that is asked, None for as many as the conversation."""
 
     counter: LearningCounter
     prompts: Prompts
@@ -56,6 +57,7 @@ class FittingParts:
     priority: Callable[[str], int]
     load: Callable[[], Awaitable[None]]
     name: str = ""
+    summary_limit: int | None = None
 
 
 async def no_summary(prompt: str) -> str:
@@ -123,6 +125,7 @@ class Fitting:
             settings=self._parts.settings,
             streak=self._streak,
             is_forced=is_forced,
+            summary_limit=self._parts.summary_limit,
         )
         compaction = await policy(state, self._parts.priority, self._facts(frame, changed), summarise)
         if not is_forced:
