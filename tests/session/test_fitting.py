@@ -7,6 +7,7 @@ import pytest
 from tests.llm.wire import FORMATS
 from tests.support.model_server import Call, ModelServer, Reply, RequestView, call, hand_over
 from tests.support.session import Sessions
+from yagent.protocol.client import CompressionStatistics
 from yagent.protocol.events import ContextCompressed, ContextEmergencyCompressed, ContextUltimateCompressed
 from yagent.rollout.reader import read
 from yagent.rollout.records import Compacted
@@ -43,7 +44,17 @@ async def test_a_long_run_in_a_small_window_reaches_its_end_with_the_users_words
     model_server.script = Reader(12)
     environ = sessions.environment(api_format, YAGENT_COMPRESS_THRESHOLD="6000")
     async with sessions.open(environ=environ) as opened:
+        assert opened.session.snapshot().compressions == ()
         result = await opened.do("Read long.txt. Never touch generated/.")
+        compressions = opened.session.snapshot().compressions
+    told = [payload for kind in TOLD for payload in opened.told(kind)]
+    assert compressions == tuple(
+        CompressionStatistics(tier, len(found), sum(each.saved_tokens for each in found), max(each.original_tokens for each in found))
+        for tier in ("rule", "emergency", "ultimate")
+        if (found := [each for each in told if each.tier == tier])
+    )
+    assert sum(each.count for each in compressions) > 1
+    assert all(each.saved_tokens > 0 for each in compressions)
     assert result.answer == "read to the end", result
     assert any(opened.told(kind) for kind in TOLD)
     assert "Never touch generated/." in str(model_server.views[-1].body)

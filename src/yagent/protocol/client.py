@@ -4,6 +4,7 @@ from collections.abc import AsyncIterator
 from typing import Any, Protocol, TypeAlias
 
 from yagent.protocol.events import Event
+from yagent.protocol.events.shared import CompressionTier
 from yagent.protocol.ids import DelegationId, SessionId
 from yagent.protocol.ops import Op
 from yagent.protocol.result import TaskResult
@@ -28,10 +29,23 @@ class RunningAgent:
 
 
 @dataclass(frozen=True, slots=True)
+class CompressionStatistics:
+    """What one tier of compression did since the session was opened, to the conversations of all its agents together (L-20).
+
+    Sizes are estimates in tokens: `saved_tokens` all that was saved, `original_tokens` the largest conversation that was compressed.
+    """
+
+    tier: CompressionTier
+    count: int
+    saved_tokens: int
+    original_tokens: int
+
+
+@dataclass(frozen=True, slots=True)
 class Snapshot:
     """What a front end needs to draw itself from nothing. `agents` are those at work, whoever delegates before whom it delegates to;
     `queued` are the words of the tasks that wait. `resumable`: it is on record, and may be gone on with after it was closed. `began_with`:
-    the user's words that began a session that was opened again, "" for a new one."""
+    the user's words that began a session that was opened again, "" for a new one. `compressions` are those of each tier that ran."""
 
     session: SessionId
     workspace: str
@@ -43,6 +57,7 @@ class Snapshot:
     queued: tuple[str, ...] = ()
     resumable: bool = False
     began_with: str = ""
+    compressions: tuple[CompressionStatistics, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,7 +1,8 @@
 """What making conversations fit takes in a session: counters that learn, thresholds, and the way back to what was taken out."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import get_args
 
 from yagent.agents.loop.conversation import Conversation
 from yagent.agents.loop.fitting import Fitting, FittingParts
@@ -11,6 +12,8 @@ from yagent.llm.token_calibration import CalibrationStore
 from yagent.llm.token_ranks import rank_folders
 from yagent.llm.tokens import TokenCounter
 from yagent.prompts.text import Prompts
+from yagent.protocol.client import CompressionStatistics
+from yagent.protocol.events.shared import CompressionTier
 from yagent.protocol.messages import Message, ModelIdentity, ToolResult
 from yagent.records import dataclass
 from yagent.rollout.replay import Segment, replaced
@@ -70,6 +73,13 @@ class Fittings:
             self._earlier.append(earlier)
         return fitting
 
+    @property
+    def statistics(self) -> tuple[CompressionStatistics, ...]:
+        """What each tier did that ran, the mildest first."""
+        done = [each for fitting in self._made for each in fitting.done]
+        tiers: tuple[CompressionTier, ...] = get_args(CompressionTier)
+        return tuple(_together(found) for tier in tiers if (found := [each for each in done if each.tier == tier]))
+
     async def full_text(self, identifier: str) -> str | None:
         """The text that an id in a conversation stands for, None when there is none such."""
         for fitting in reversed(self._made):
@@ -92,6 +102,12 @@ class Fits:
     system: str
     surface: Surface
     name: str
+
+
+def _together(done: Sequence[CompressionStatistics]) -> CompressionStatistics:
+    """Several of one tier."""
+    largest = max(each.original_tokens for each in done)
+    return CompressionStatistics(done[0].tier, len(done), sum(each.saved_tokens for each in done), largest)
 
 
 def _window(model: ModelIdentity) -> Window:

@@ -99,6 +99,7 @@ class Session:
             queued=self._queue.waiting,
             resumable=self._tasks.is_resumable,
             began_with=self._began_with,
+            compressions=self._shop.fittings.statistics,
         )
 
     async def query(self, question: Question) -> Any:

@@ -16,6 +16,7 @@ from yagent.compression.policy import CompressionState, Streak, policy
 from yagent.compression.threshold import CompressionSettings, Window
 from yagent.llm.engine import ModelGaveUp
 from yagent.prompts.text import Prompts
+from yagent.protocol.client import CompressionStatistics
 from yagent.protocol.events import ContextCompressed, ContextEmergencyCompressed, ContextUltimateCompressed
 from yagent.protocol.messages import Message, Usage
 from yagent.records import dataclass
@@ -77,6 +78,7 @@ class Fitting:
         self._streak = Streak()
         self._count = begun
         self._dropped: dict[str, str] = {}
+        self.done: list[CompressionStatistics] = []  # one for each time it was rewritten in this process
         self.standing = ""  # where the agent works and by which rules of the project: it survives every rewriting
 
     @property
@@ -144,6 +146,7 @@ class Fitting:
         else:
             self._prefix = self._known().void()
             self._parts.counter.forget()
+        self.done.append(CompressionStatistics(compaction.tier, 1, compaction.saved, compaction.before))
         for note in compaction.notes:
             frame.account.warn(note)
         told = _EVENTS[compaction.tier]
