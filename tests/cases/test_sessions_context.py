@@ -6,68 +6,15 @@ from typing import Any
 
 import pytest
 
+from tests.cases.narrow import PROVIDER, SUMMARISER, THOUGHT, Narrow, bare, size, write_long
 from tests.llm.wire import FORMATS, sse
 from tests.support.fixtures import commit
-from tests.support.model_server import Agent, Call, Chaos, ModelServer, Reply, RequestView, call, hand_over, status
+from tests.support.model_server import Agent, Call, ModelServer, Reply, RequestView, call, hand_over
 from tests.support.session import Sessions
-from yagent.protocol.events import ContextCompressed, ContextEmergencyCompressed, ContextUltimateCompressed, LlmCallEnd
+from yagent.protocol.events import ContextEmergencyCompressed, ContextUltimateCompressed, LlmCallEnd
 from yagent.protocol.ops import StopTask
 from yagent.protocol.stop import StopReason
 from yagent.session.request import Resume
-
-SUMMARISER = "You summarise"
-OVERFLOW = b'{"error":{"message":"too long","code":"context_length_exceeded"}}'
-PROVIDER = """[global.llm.providers.own]
-api_base_url = "{url}"
-model = "played-model"
-api_format = "{api_format}"
-"""
-THOUGHT = "<thought>\ngoal: {goal}\nstep: next\nreason: asked\nplan:\n- [x] look around\n- [ ] write the notes\n- [ ] tag it\n</thought>"
-
-
-def _size(view: RequestView) -> int:
-    """Tokens, as the server counts them."""
-    return sum(len(part.encode()) for part in view.segments) // 4
-
-
-def _bare(sessions: Sessions, **more: str) -> dict[str, str]:
-    kept = {name: value for name, value in sessions.environment().items() if not name.startswith("YAGENT_")}
-    return {**kept, **more}
-
-
-class Narrow:
-    """A model behind a window: what is larger is refused. It reads on, and its summaries are `summary`."""
-
-    def __init__(self, window: int, summary: str, *, steps: int = 30, words: str = "", lines: int = 40) -> None:
-        self.window = window
-        self.summary = summary
-        self.steps = steps
-        self.words = words
-        self.lines = lines
-        self.summaries: list[RequestView] = []
-        self.refused: list[str] = []
-        self.taken = 0
-
-    def __call__(self, view: RequestView) -> Reply:
-        refusal: tuple[Chaos, ...] = ()
-        if _size(view) > self.window:
-            self.refused.append("".join(view.segments))
-            refusal = (status(400, body=OVERFLOW),)
-        if SUMMARISER in view.identity:
-            self.summaries.append(view)
-            return Reply(self.summary, chaos=refusal, piece=4096)
-        if refusal:
-            return Reply("never", chaos=refusal)
-        self.taken += 1
-        if self.taken > self.steps:
-            return Reply("all done")
-        first = self.taken * self.lines - self.lines + 1
-        lines = {"path": "long.txt", "start_line": first, "end_line": first + self.lines - 1}
-        return Reply(THOUGHT.format(goal="read it all") + self.words, calls=(Call("read_file", lines),), piece=4096)
-
-
-def _write_long(sessions: Sessions) -> None:
-    (sessions.workspace / "long.txt").write_text("".join(f"line {number} of a long text with words in it\n" for number in range(4000)))
 
 
 @pytest.mark.parametrize("api_format", FORMATS)
@@ -75,15 +22,15 @@ def _write_long(sessions: Sessions) -> None:
 async def test_D06_a_window_that_prompt_and_tools_nearly_fill_ends_the_run_after_two_summaries_at_most(
     sessions: Sessions, model_server: ModelServer, api_format: str, room: int
 ) -> None:
-    _write_long(sessions)
+    write_long(sessions)
     model_server.tolerate = ("prefix",)
     model_server.script = lambda view: Reply("so it is")
     sessions.configure(PROVIDER.format(url=sessions.url, api_format=api_format))
-    async with sessions.open(environ=_bare(sessions)) as opened:
+    async with sessions.open(environ=bare(sessions)) as opened:
         await opened.do("say something")
-    head = _size(model_server.views[-1])
+    head = size(model_server.views[-1])
     model_server.script = narrow = Narrow(head + 4 * room, "a summary that is too long " * 160, words="many words " * 200)
-    environ = _bare(sessions, YAGENT_COMPRESS_THRESHOLD=str(head + room))
+    environ = bare(sessions, YAGENT_COMPRESS_THRESHOLD=str(head + room))
     async with sessions.open(environ=environ) as opened:
         result = await opened.do("Read long.txt.")
     assert (result.stop_reason, result.exit_code) == (StopReason.CONTEXT_OVERFLOW, 3), result
@@ -98,7 +45,7 @@ async def test_D06_a_window_that_prompt_and_tools_nearly_fill_ends_the_run_after
 async def test_D06_a_summary_that_is_too_long_is_cut_and_steps_are_made_between_compressions(
     sessions: Sessions, model_server: ModelServer, api_format: str
 ) -> None:
-    _write_long(sessions)
+    write_long(sessions)
     model_server.tolerate = ("prefix",)
     model_server.script = narrow = Narrow(12_000, "a summary that is too long " * 2000, words="many words " * 300)
     async with sessions.open(environ=sessions.environment(api_format, YAGENT_COMPRESS_THRESHOLD="8000")) as opened:
@@ -108,37 +55,6 @@ async def test_D06_a_summary_that_is_too_long_is_cut_and_steps_are_made_between_
     assert len(steps) == len(set(steps))
     assert 2 <= len(narrow.summaries) <= len(steps) < narrow.steps
     assert narrow.refused == []
-
-
-@pytest.mark.parametrize("api_format", FORMATS)
-@pytest.mark.parametrize("is_known", [True, False], ids=["window known", "window unknown"])
-async def test_D07_a_result_larger_than_the_window_is_cut_before_anything_is_asked_and_the_session_goes_on(
-    sessions: Sessions, model_server: ModelServer, api_format: str, is_known: bool
-) -> None:
-    (sessions.workspace / "huge.txt").write_text("".join(f"line {number} of a long text with words in it\n" for number in range(600)))
-    window = 9000
-
-    def more(view: RequestView) -> Reply:
-        if SUMMARISER not in view.identity and not any("huge" in call.arguments for entry in view.entries for call in entry.calls):
-            narrow.taken = 0
-            return Reply("I look at it.", calls=(Call("read_file", {"path": "huge.txt"}),))
-        narrow.taken = narrow.steps
-        return narrow(view)
-
-    narrow = Narrow(window, "worked on stuff")
-    model_server.tolerate = ("prefix",)
-    model_server.script = more
-    known = f"context_window = {window}\n" if is_known else ""
-    sessions.configure(PROVIDER.format(url=sessions.url, api_format=api_format) + known)
-    async with sessions.open(environ=_bare(sessions)) as opened:
-        first = await opened.do("Read huge.txt.")
-        second = await opened.do("And now?")
-    assert (first.answer, second.answer) == ("all done", "all done"), (first, second)
-    assert len(narrow.refused) == len(set(narrow.refused)), "a request that was too long was sent again"
-    assert all(SUMMARISER not in request for request in narrow.refused)
-    if is_known:
-        assert narrow.refused == []
-    assert any(opened.told(kind) for kind in (ContextCompressed, ContextEmergencyCompressed, ContextUltimateCompressed))
 
 
 RULES = "Project rule: every module has a docstring of one line."
@@ -151,7 +67,7 @@ NEWEST = "Change the plan, do NOT write code yet, show the plan."
 async def test_D09_after_a_poor_summary_rules_task_plan_and_newest_words_stand_verbatim_the_newest_last(
     sessions: Sessions, model_server: ModelServer, api_format: str, moment: str
 ) -> None:
-    _write_long(sessions)
+    write_long(sessions)
     (sessions.workspace / "AGENTS.md").write_text(f"# Rules\n\n{RULES}\n")
     commit(sessions.workspace, "add", "-A")
     commit(sessions.workspace, "commit", "-q", "-m", "rules")
@@ -298,7 +214,7 @@ async def test_D14_size_and_cost_count_each_token_once_however_often_usage_is_to
 ) -> None:
     model_server.script = lambda view: Reply(raw=_stream(api_format, repeats))
     sessions.configure(PROVIDER.format(url=sessions.url, api_format=api_format) + PRICES)
-    async with sessions.open(environ=_bare(sessions)) as opened:
+    async with sessions.open(environ=bare(sessions)) as opened:
         result = await opened.do("go")
     (told,) = opened.told(LlmCallEnd)
     assert result.answer == "yes"
