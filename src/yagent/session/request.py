@@ -12,7 +12,8 @@ DEMONSTRATIONS: Final = "demonstrations"  # where their records are kept, apart 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunFlags:
-    """The options of a run. None and empty mean "not given"; the config then decides. Times are in seconds, cost in US dollars."""
+    """The options of a run. None and empty mean "not given"; the config then decides. Times are in seconds, cost in US dollars; as in the
+    config, 0 of either means no limit, and is then given."""
 
     model: str | None = None
     provider: str | None = None

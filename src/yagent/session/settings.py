@@ -80,10 +80,15 @@ def _steps(name: str, configured: int, flag: int | None) -> int:
 def task_settings(config: Config, flags: RunFlags) -> TaskSettings:
     """Limits and policies of a task."""
     return TaskSettings(
-        timeout=flags.timeout if flags.timeout is not None else config.task_timeout,
-        max_cost=flags.max_cost if flags.max_cost is not None else config.agent.max_cost,
+        timeout=_limit(flags.timeout, config.task_timeout),
+        max_cost=_limit(flags.max_cost, config.agent.max_cost),
         reminder=_REMINDERS[config.agent.delegation_reminder],
     )
+
+
+def _limit(flag: float | None, configured: float | None) -> float | None:
+    """A limit as rooms know it, None for none: 0 of an option lifts what the config sets, an option that was not given leaves it."""
+    return configured if flag is None else flag or None
 
 
 def resume_settings(config: Config) -> ResumeSettings:

@@ -115,6 +115,34 @@ async def test_exit_code_3_by_cost(yagent: CommandLine, model_server: ModelServe
     assert len(model_server.views) == 1
 
 
+@pytest.mark.parametrize(
+    ("configured", "flag", "reason"),
+    [('task_timeout = "1ms"\n', "--timeout", "time_limit"), ("agent.max_cost = 0.01\n", "--max-cost", "cost_limit")],
+)
+async def test_zero_is_no_limit_whatever_the_configuration_says(
+    yagent: CommandLine, model_server: ModelServer, configured: str, flag: str, reason: str
+) -> None:
+    yagent.configure(configured + PRICED.format(url=model_server.url))
+    model_server.play({"are the Director": [call("list_dir", path="."), "done"]})
+    limited = await failing_run(yagent)
+    assert (limited["exit_code"], limited["stop_reason"]) == (3, reason)
+    model_server.play({"are the Director": [call("list_dir", path="."), "done"]})
+    free = await yagent.run("-p", "go", flag, "0")
+    assert (free.code, free.answer) == (0, "done\n"), free.told
+
+
+async def test_an_endless_cost_is_no_amount(yagent: CommandLine, model_server: ModelServer) -> None:
+    yagent.configure(PRICED.format(url=model_server.url))
+    result = await yagent.run("-p", "go", "--max-cost", "inf")
+    assert (result.code, "--max-cost inf is no amount" in result.told) == (2, True)
+    assert not model_server.exchanges
+
+
+async def test_no_limit_of_cost_needs_no_price(yagent: CommandLine, model_server: ModelServer) -> None:
+    model_server.play({"are the Director": ["done"]})
+    assert (await yagent.run("-p", "go", "--max-cost", "0")).code == 0
+
+
 async def test_a_cost_limit_without_a_price_is_refused_and_names_the_key(yagent: CommandLine, model_server: ModelServer) -> None:
     result = await yagent.run("-p", "go", "--max-cost", "1")
     assert (result.code, result.out) == (2, b"")
@@ -169,8 +197,13 @@ async def test_yolo_is_refused_where_everything_would_be_inside(
         ("-d", "coding,parser"),
         ("--output", "xml"),
         ("--max-steps", "0"),
+        ("--max-steps", "-1"),
         ("--max-cost", "much"),
+        ("--max-cost", "-1"),
+        ("--max-cost", "nan"),
         ("--timeout", "soon"),
+        ("--timeout", "-1s"),
+        ("--timeout", ""),
         ("--provider", "nobody"),
         ("--allow", "nonsense("),
         ("-c", "/nonexistent.toml"),

@@ -4,6 +4,7 @@ Without a prompt, and with nothing piped in, a new session says what there is; a
 """
 
 import asyncio
+import math
 import os
 import shlex
 from pathlib import Path
@@ -52,9 +53,11 @@ class WorkOptions:
     ask: Annotated[Texts | None, typer.Option(metavar="RULE", help="Ask for what would be allowed. Repeatable.")] = None
     deny: Annotated[Texts | None, typer.Option(metavar="RULE", help="Deny, whatever else allows it. Repeatable.")] = None
     pass_env: Annotated[Texts | None, typer.Option(metavar="NAME", help="Let commands see this variable. Repeatable.")] = None
-    max_steps: Annotated[int | None, typer.Option(metavar="N", min=1, help="Model calls of one agent at most.")] = None
-    max_cost: Annotated[float | None, typer.Option(metavar="USD", min=0, help="What the task may cost.")] = None
-    timeout: Annotated[str | None, typer.Option(metavar="TIME", help="What the task may take: 90s, 20m, 2h.")] = None
+    max_steps: Annotated[
+        int | None, typer.Option(metavar="N", min=1, help="Model calls of one agent at most; there is always a limit.")
+    ] = None
+    max_cost: Annotated[float | None, typer.Option(metavar="USD", min=0, help="What the task may cost; 0: no limit.")] = None
+    timeout: Annotated[str | None, typer.Option(metavar="TIME", help="What the task may take: 90s, 20m, 2h; 0: no limit.")] = None
     disable_agents: Annotated[Texts | None, typer.Option("-d", "--disable-agents", metavar="NAMES", help="Agents not to use.")] = None
     config: Annotated[Path | None, typer.Option("-c", "--config", metavar="FILE", help="Use exactly this configuration file.")] = None
 
@@ -117,6 +120,8 @@ def check(options: WorkOptions) -> None:
     for name in options.pass_env or ():
         if not name or "=" in name or "\0" in name:
             raise UnusableOption(f"--pass-env {name!r} is no name of a variable. Set it where yagent is started, and give its name alone.")
+    if options.max_cost is not None and not math.isfinite(options.max_cost):
+        raise UnusableOption(f"--max-cost {options.max_cost} is no amount. Write it like 0.50, in US dollars; 0 means no limit.")
     _check_file("-c", options.config)
 
 
@@ -197,9 +202,10 @@ def _flags(options: WorkOptions) -> RunFlags:
 
 
 def _seconds(text: str | None) -> float | None:
+    """0 stays 0, which means no limit; None means that nothing was given."""
     if text is None:
         return None
     try:
-        return duration_seconds(text) or None
+        return duration_seconds(text)
     except ValueError:
         raise PromptError(f"--timeout {text} is no duration. Write it like 90s, 20m or 2h; 0 means no limit.") from None
