@@ -27,7 +27,7 @@ async def compacted(
     control = controls.director
     controls.warn = account.warn
     frame = Frame(seat.recorder, Activity(shop.clock), control.publisher, shop.clock, control.gate, account)
-    consult = Consultation(lambda slot: shop.engine(seat.role.name, slot), frame)
+    consult = Consultation(lambda slot: shop.engine(seat.role.name, slot), frame, shop.settings.turn)
     summarise = partial(consult, SUMMARY, shop.prompts.text("compression/summariser.md").strip())
     handle = shop.domain.go("compression", _compressed(seat, frame, summarise, step, changed))
     control.ends_by(handle.cancel)

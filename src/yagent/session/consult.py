@@ -19,11 +19,13 @@ def summariser(engine: Callable[[str | None], Engine]) -> Engine:
 
 
 class Consultation:
-    """The `Consult` of one run. `engine(slot)` gives the model of a tool, `engine(None)` the agent's own."""
+    """The `Consult` of one run. `engine(slot)` gives the model of a tool, `engine(None)` the agent's own; `settings` are those of the run's
+    own model calls."""
 
-    def __init__(self, engine: Callable[[str | None], Engine], frame: Frame) -> None:
+    def __init__(self, engine: Callable[[str | None], Engine], frame: Frame, settings: TurnSettings) -> None:
         self._engine = engine
         self._frame = frame
+        self._settings = settings
         self._asked = 0
 
     async def __call__(self, slot: str, system: str, question: str) -> str:
@@ -32,7 +34,7 @@ class Consultation:
         engine = summariser(self._engine) if slot == SUMMARY else self._engine(slot)
         dialogue = engine.open(Head(f"{slot}-{self._asked}", system))
         dialogue.append(user_message(question))
-        reply = await Turn(lambda: dialogue, engine.identity, self._frame, TurnSettings()).query(CallOptions())
+        reply = await Turn(lambda: dialogue, engine.identity, self._frame, self._settings).query(CallOptions())
         if not reply.message.text.strip():
             raise ModelGaveUp(f"{slot}: the model gave no answer in words.")
         return reply.message.text

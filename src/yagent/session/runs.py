@@ -160,7 +160,7 @@ class Runs:
             jobs=self._task.jobs,
             ask=shop.asks.asker(frame.publisher, frame.activity),
             delegate=Delegations(self.prepare, shop.roster, slots, frame, stopped=seat.stopped, desk=shop.desk),
-            consult=Consultation(lambda slot: shop.engine(role.name, slot), frame),
+            consult=Consultation(lambda slot: shop.engine(role.name, slot), frame, settings.turn),
             remaining=frame.activity.remaining_total,
             queueing=frame.activity.frozen,
             ran=partial(shop.desk.ran, seat.recorder),
