@@ -157,7 +157,7 @@ class Stage:
         self.shell = Shell(clock=clock, environment=environment, temporary=temporary)
         rights = PermissionSettings(workspace, self.rules.mode, task_temporary=temporary, protected=ProtectedSettings(None))
         self.permissions = Permissions(rights, self.grants)
-        shipped = shipped_tools(Searcher(clock, environment), lambda name: PROMPTS.text(f"cognition/{name}.md"))
+        shipped = shipped_tools(Searcher(clock, environment), lambda name: PROMPTS.text(f"cognition/{name}.md"), notes=())
         own = {spec.name for spec in self.rules.tools}
         self.registry = Registry(
             (*shipped, *self.rules.tools), describe=lambda name: f"{name}." if name in own else PROMPTS.text(f"tools/{name}.md")

@@ -19,6 +19,7 @@ from tests.support.fixtures import commit
 from tests.support.model_server import Agent, Call, ModelServer, Reply, call, delegating, hand_over
 from tests.support.model_server.scripts import Roles
 from tests.support.session import Sessions
+from tests.tools.scopes import surface_of
 from yagent.config.problems import ConfigError
 from yagent.llm.engine import CallOptions, Dialogue, Head
 from yagent.protocol.events import BackgroundEnded, SessionStarted, WarningIssued
@@ -66,6 +67,15 @@ async def test_a_delegation_is_told_the_users_work_apart_from_the_tasks(sessions
     users = "Not committed before the user's request, the user's own work, keep it: draft.txt"
     assert [name for name, text in told.items() if users not in text] == []
     assert [name for name, text in told.items() if "Changed since the user's request: new.txt (created)" in text] == ["You are Repo"]
+
+
+async def test_an_agent_is_given_the_tools_that_its_golden_surface_shows(sessions: Sessions, model_server: ModelServer) -> None:
+    model_server.play(LOOKING)
+    async with sessions.open() as opened:
+        await opened.do("go")
+    given = {view.identity.split(",")[0]: view.tools for view in model_server.views}
+    for role, who in (("director", "You are the Director of yagent"), ("repo", "You are Repo")):
+        assert tuple(given[who]) == surface_of(role, can_ask=False).names
 
 
 async def test_a_second_task_is_refused_while_one_runs(sessions: Sessions, model_server: ModelServer) -> None:

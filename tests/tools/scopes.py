@@ -7,6 +7,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from yagent.blackboard.artifacts import Artifacts
+from yagent.blackboard.board import Board
+from yagent.blackboard.evidence import Evidence, Look
+from yagent.blackboard.settings import BlackboardSettings
 from yagent.prompts.text import Prompts
 from yagent.protocol.asks import Answer, Ask
 from yagent.protocol.ids import AgentIdentity
@@ -14,6 +18,7 @@ from yagent.protocol.messages import ToolCall
 from yagent.protocol.result import DeniedAccount
 from yagent.runtime.clock import Clock, SystemClock
 from yagent.tools.builtin.catalogue import shipped_tools
+from yagent.tools.builtin.notes import notes
 from yagent.tools.invoke import Invoker
 from yagent.tools.profiles import PROFILES
 from yagent.tools.registry import Registry, select
@@ -28,15 +33,19 @@ from yagent.workspace.search import Searcher
 from yagent.workspace.shell import Shell
 
 PROMPTS = Prompts()
+NOWHERE = Path("/nonexistent")
 NOBODY = Answer(granted=False, answered_by="nobody")
 YES = Answer(granted=True)
 NO = Answer(granted=False)
 
 
 def shipped_registry() -> Registry:
-    """The registry as a session builds it."""
-    searcher = Searcher(SystemClock(), {"PATH": os.environ["PATH"]})
-    tools = shipped_tools(searcher, lambda name: PROMPTS.text(f"cognition/{name}.md"))
+    """The registry as a session builds it; nothing was left to be read."""
+    clock, off = SystemClock(), BlackboardSettings(enabled=False, artifacts=False)
+    searcher = Searcher(clock, {"PATH": os.environ["PATH"]})
+    nothing = Evidence(Look(lambda path: None))
+    left = notes(Board(NOWHERE, "none", clock, off, nothing), Artifacts(NOWHERE, clock, off).read)
+    tools = shipped_tools(searcher, lambda name: PROMPTS.text(f"cognition/{name}.md"), left)
     return Registry(tools, describe=lambda name: PROMPTS.text(f"tools/{name}.md"))
 
 

@@ -13,7 +13,7 @@ from yagent.tools.spec import AnySpec
 from yagent.workspace.search import Searcher
 
 
-def shipped_tools(searcher: Searcher, cognition_prompt: Callable[[str], str], notes: Sequence[AnySpec] = ()) -> tuple[AnySpec, ...]:
+def shipped_tools(searcher: Searcher, cognition_prompt: Callable[[str], str], notes: Sequence[AnySpec]) -> tuple[AnySpec, ...]:
     """The tools of this package. `cognition_prompt(name)` gives a file of `prompts/cognition/`; `notes` read those of a session."""
     return (
         *reading(),
