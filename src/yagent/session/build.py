@@ -95,7 +95,8 @@ async def open_session(
     """A session ready for its first task; leaving the block ends everything it started.
 
     With a `source` the models come from there, and no configuration is read; `around` may put another source before them.
-    Raises `ConfigError` when the configuration cannot be used, `RequestError` when the request cannot.
+    Raises `ConfigError` when the configuration cannot be used, `RequestError` when the request cannot, `RegistryError` when the tools do
+    not fit together.
     """
     user = user_home(request.environ)
     home = DataHome.from_environment(request.environ, user)
@@ -306,11 +307,13 @@ def _crash_reported(home: DataHome, clock: Clock, redactor: Redactor, error: Bas
 
 
 def _registry(config: Config, prompts: Prompts, searcher: Searcher, reading: Sequence[AnySpec]) -> Registry:
-    """The shipped tools; cold ones the user wants declared in full are made hot."""
+    """The shipped tools; cold ones the user wants declared in full are made hot. Raises RegistryError when they do not fit (D-05)."""
     deferred = config.tools_deferred
 
     def as_wanted(spec: AnySpec) -> AnySpec:
         return spec if deferred.enabled and spec.name not in deferred.hot else replace(spec, frequency="hot")
 
     specs = shipped_tools(searcher, lambda name: prompts.text(f"cognition/{name}.md"), reading)
-    return Registry([as_wanted(spec) for spec in specs], lambda name: prompts.text(f"tools/{name}.md"))
+    registry = Registry([as_wanted(spec) for spec in specs], lambda name: prompts.text(f"tools/{name}.md"))
+    registry.validate()
+    return registry
