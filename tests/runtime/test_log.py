@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from tests.support.virtual_time import VirtualClock, settle
 from yagent.runtime.clock import SystemClock
-from yagent.runtime.log import GATHER_SECONDS, MASK, ROOT, DailyFiles, Redactor, configure, crash_report
+from yagent.runtime.log import GATHER_SECONDS, MASK, ROOT, DailyFiles, Redactor, configure, crash_report, lines_belong_to
 from yagent.runtime.supervise import Domain, in_thread
 
 KEY = "marker-key-0123456789"
@@ -71,10 +71,36 @@ def test_each_kind_has_its_file_and_all_are_private(files: DailyFiles, tmp_path:
     directory = tmp_path / "logs"
     assert sorted(os.listdir(directory)) == [f"{kind}-2026-03-01.log" for kind in ("app", "delegate", "llm", "llm-error", "tool")]
     assert (directory / "llm-2026-03-01.log").read_text().count("\n") == 2
-    assert (directory / "llm-error-2026-03-01.log").read_text() == "2026-03-01T23:59:00.000+00:00 ERROR yagent.llm: refused\n"
+    assert (directory / "llm-error-2026-03-01.log").read_text() == "2026-03-01T23:59:00.000+00:00 - ERROR yagent.llm: refused\n"
     assert (directory / "app-2026-03-01.log").read_text().count("\n") == 4
     assert {stat.S_IMODE(path.stat().st_mode) for path in directory.iterdir()} == {0o600}
     assert stat.S_IMODE(directory.stat().st_mode) == 0o700
+
+
+async def test_every_line_says_whose_it_is(files: DailyFiles, tmp_path: Path) -> None:
+    async def task(name: str) -> None:
+        lines_belong_to(name)
+        await in_thread(logging.getLogger("yagent").info, "done")
+
+    files.owner = "session"
+    async with Domain("session") as domain:
+        for name in ("session-1", "session-2"):
+            await domain.go("task", task(name))
+        logging.getLogger("yagent").info("idle")
+    assert [line.split(" ")[1:] for line in written(tmp_path)] == [
+        ["session-1", "INFO", "yagent:", "done"],
+        ["session-2", "INFO", "yagent:", "done"],
+        ["session", "INFO", "yagent:", "idle"],
+    ]
+
+
+def test_text_of_several_lines_cannot_pass_for_somebody_elses(files: DailyFiles, tmp_path: Path) -> None:
+    files.owner = "session"
+    logging.getLogger("yagent").info("one\n2026-03-01T23:59:00.000+00:00 other INFO yagent: forged\n\nlast")
+    begin = "2026-03-01T23:59:00.000+00:00 session "
+    lines = written(tmp_path)
+    assert [line.startswith(begin) for line in lines] == [True] * 4
+    assert [line.removeprefix(begin)[:2] for line in lines] == ["IN", "| ", "| ", "| "]
 
 
 def test_a_new_day_begins_a_new_file(files: DailyFiles, tmp_path: Path, calendar: FixedClock) -> None:
@@ -190,7 +216,7 @@ async def test_log_lines_carry_the_injected_time(tmp_path: Path, clock: VirtualC
     try:
         await clock.sleep(90)
         logging.getLogger("yagent").warning("x")
-        assert (tmp_path / "app-2026-01-01.log").read_text().startswith("2026-01-01T00:01:30.000+00:00 WARNING")
+        assert (tmp_path / "app-2026-01-01.log").read_text().startswith("2026-01-01T00:01:30.000+00:00 - WARNING")
     finally:
         logging.getLogger(ROOT).removeHandler(files)
         files.close()

@@ -1,8 +1,9 @@
 """The one log set-up, with the one redacting filter; crash reports go through it too.
 
 Logger names decide the file: everything goes to `app-`, what comes from the llm, tools and delegation rooms also to a file of its
-own. Files are made when something is first written to them, one per day, readable by the user alone. While a session runs, lines are
-written together a moment after the first of them; a warning brings all before it to the disk at once.
+own. Files are made when something is first written to them, one per day, readable by the user alone; sessions of several processes share
+them, so every line says whose it is. While a session runs, lines are written together a moment after the first of them; a warning brings
+all before it to the disk at once.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ import threading
 import traceback
 from collections import defaultdict
 from collections.abc import Iterable
+from contextvars import ContextVar
 from datetime import datetime
 from functools import cache
 from pathlib import Path
@@ -26,11 +28,14 @@ from yagent.runtime.atomic import make_private_directory, write_bytes
 from yagent.runtime.clock import Clock
 
 ROOT = "yagent"
+NOBODY = "-"
 LINE = "%(levelname)s %(name)s: %(message)s"
 MASK = "[redacted]"
 SHORTEST_SECRET = 6
 GATHER_SECONDS = 0.2
 APPEND = os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC | os.O_NOFOLLOW
+
+_task: ContextVar[str] = ContextVar("task whose lines are logged", default="")
 
 FILES_BY_LOGGER = (
     ("yagent.llm", "llm", logging.NOTSET),
@@ -76,17 +81,26 @@ class Redactor:
         return text
 
 
+def lines_belong_to(task: str) -> None:
+    """Whose the lines are that the running asyncio task logs from now on, and the tasks and threads it begins."""
+    _task.set(task)
+
+
 class DailyFiles(logging.Handler):
-    """Writes redacted lines to one file per kind and day. Trouble with the disk stops the writing, never the run."""
+    """Writes redacted lines to one file per kind and day. Trouble with the disk stops the writing, never the run.
+
+    `owner` is the session that lines belong to outside its tasks, "" while there is none.
+    """
 
     def __init__(self, directory: Path, clock: Clock, redactor: Redactor) -> None:
         super().__init__()
         self.problem: str | None = None
+        self.owner = ""
         self._directory = directory
         self._clock = clock
         self._redactor = redactor
         self._open: dict[str, tuple[str, int]] = {}
-        self._lines: list[tuple[datetime, tuple[str, ...], str]] = []
+        self._lines: list[tuple[datetime, str, tuple[str, ...], str]] = []
         self._gathering: tuple[int, asyncio.Event] | None = None
 
     async def gather(self) -> None:
@@ -105,7 +119,8 @@ class DailyFiles(logging.Handler):
 
     def emit(self, record: logging.LogRecord) -> None:
         """Take one record, and write at once what cannot wait."""
-        self._lines.append((self._clock.wall(), _kinds(record.name, record.levelno), self._text(record)))
+        whose = _task.get() or self.owner or NOBODY
+        self._lines.append((self._clock.wall(), whose, _kinds(record.name, record.levelno), self._text(record)))
         if self._gathering is None or self._gathering[0] != threading.get_ident() or record.levelno >= logging.WARNING:
             self.flush()
         else:
@@ -117,8 +132,10 @@ class DailyFiles(logging.Handler):
         try:
             lines, self._lines = self._lines, []
             files: dict[tuple[str, str], list[str]] = defaultdict(list)
-            for moment, kinds, text in lines:
-                line = f"{moment.isoformat(timespec='milliseconds')} {self._redactor.redact(text)}\n"
+            for moment, whose, kinds, text in lines:
+                begin = f"{moment.isoformat(timespec='milliseconds')} {whose} "
+                told = self._redactor.redact(text).replace("\n", f"\n{begin}| ")
+                line = f"{begin}{told}\n"
                 for kind in kinds:
                     files[kind, line[: len("2026-11-30")]].append(line)
             for (kind, day), together in files.items():

@@ -32,7 +32,7 @@ from yagent.runtime.atomic import make_private_directory
 from yagent.runtime.bus import Bus
 from yagent.runtime.clock import Clock
 from yagent.runtime.left_behind import held, is_private, private_prefix, remove_left_behind
-from yagent.runtime.log import Redactor, configure, crash_report
+from yagent.runtime.log import DailyFiles, Redactor, configure, crash_report
 from yagent.runtime.paths import DataHome, project_id
 from yagent.runtime.supervise import Domain, in_thread
 from yagent.session.asks import AskDesk
@@ -119,7 +119,7 @@ async def open_session(
         domain.go("token calibration", calibration.load())
         stack.push_async_callback(calibration.save)
         reported = partial(_crash_reported, home, clock, redactor)
-        parts = _Parts(request, config, home, clock, domain, engines, shell, work, reported, calibration)
+        parts = _Parts(request, config, home, clock, domain, engines, shell, work, reported, logs, calibration)
         yield await parts.session(permissions, [home.problem, *(chosen.notices if chosen else ())], stack)
         await in_thread(remove_left_behind, temporary.parent)
 
@@ -189,6 +189,7 @@ class _Parts:
     shell: Shell
     work: TaskWork
     report_crash: Callable[[BaseException], str]
+    logs: DailyFiles
     calibration: CalibrationStore
 
     async def session(self, judging: PermissionSettings, notices: Sequence[object], stack: AsyncExitStack) -> Session:
@@ -206,7 +207,7 @@ class _Parts:
         how = Reopening(request.workspace, ROSTER, settings.resume, standing)
         stack.push_async_callback(keeper.close)
         past = None if request.resume is None else await keeper.reopen(request.resume, how)
-        session_id = secrets.token_hex(4) if past is None else past.session
+        session_id = self.logs.owner = secrets.token_hex(4) if past is None else past.session
         told = () if past is None else past.notices
         warnings = [str(notice) for notice in (*notices, unwritable, await grants.load(), *told) if notice]
         permissions = Permissions(judging, grants)

@@ -15,6 +15,7 @@ from yagent.protocol.events import (
 )
 from yagent.protocol.stop import StopReason
 from yagent.runtime.bus import Bus
+from yagent.runtime.log import lines_belong_to
 from yagent.runtime.supervise import Domain, Handle
 
 LLM = logging.getLogger("yagent.llm.calls")
@@ -35,7 +36,8 @@ def attach_logs(bus: Bus[Event], domain: Domain) -> Handle[None]:
 
 
 def log_event(event: Event) -> None:
-    """One line for one event."""
+    """One line for one event, of the task in which it happened: the next one may have begun since."""
+    lines_belong_to(event.trace_id or "")
     who = event.delegation_id or "director"
     payload = event.payload
     match payload:

@@ -39,6 +39,7 @@ from yagent.rollout.records import EventMessage
 from yagent.rollout.replay import BEFORE
 from yagent.rollout.writer import NullRecorder
 from yagent.runtime.activity import Activity
+from yagent.runtime.log import lines_belong_to
 from yagent.runtime.supervise import Handle, Outcome
 from yagent.session.compacting import compacted
 from yagent.session.controls import Controls
@@ -160,6 +161,7 @@ class TaskRunner:
         publisher = self._shop.publisher
         account = self._account(self._start_warnings)
         self._owned.current.id = f"{self._shop.session}-{self._count}"
+        lines_belong_to(self._owned.current.id)
         self._loop, self.controls.warn = None, account.warn
         publisher.publish(TaskStarted(task_id=self._owned.current.id, text=prompt))
         known = None if self._past is None else recorded_state(self._past.director.before)

@@ -1,0 +1,36 @@
+"""What the logs of sessions that share a home tell apart (U-09)."""
+
+from __future__ import annotations
+
+import re
+
+from tests.support.model_server import ModelServer, call
+from tests.support.session import Sessions
+
+LINE = re.compile(r"\d{4}-\d\d-\d\dT\S+ (?P<whose>\S+) (?:[A-Z]+ \S+: |\| )(?P<told>.*)")
+
+
+async def test_every_line_names_its_session_and_task(sessions: Sessions, model_server: ModelServer) -> None:
+    begun = []
+    for _ in range(2):
+        model_server.play({"are the Director": [call("read_file", path="notes.txt"), "one", call("list_dir", path="."), "two"]})
+        async with sessions.open() as opened:
+            begun.append((await opened.do("first")).session)
+            await opened.do("second")
+    found = [match for line in lines(sessions, "app") if (match := LINE.fullmatch(line))]
+    assert len(found) == len(lines(sessions, "app"))
+    tools = {(match["whose"], name) for match in found for name in ("read_file", "list_dir") if f" {name} {{" in match["told"]}
+    assert tools == {(f"{session}-{number}", name) for session in begun for number, name in ((1, "read_file"), (2, "list_dir"))}
+    assert {match["whose"] for match in found} <= {f"{session}{task}" for session in begun for task in ("", "-1", "-2")}
+
+
+async def test_what_a_result_says_in_several_lines_belongs_to_its_task(sessions: Sessions, model_server: ModelServer) -> None:
+    model_server.play({"are the Director": [call("read_file", path="notes.txt"), "one"]})
+    async with sessions.open() as opened:
+        session = (await opened.do("first")).session
+    assert [line.split(" ", 1)[1] for line in lines(sessions, "tool")][-1] == f"{session}-1 | 2\tsecond line"
+
+
+def lines(sessions: Sessions, kind: str) -> list[str]:
+    """What the log of one kind holds."""
+    return [line for path in (sessions.home / ".yagent/logs").glob(f"{kind}-*.log") for line in path.read_text().splitlines()]
