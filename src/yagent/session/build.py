@@ -16,6 +16,7 @@ from typing import ClassVar
 
 from yagent._version import VERSION
 from yagent.agents.roles.roster import ROSTER
+from yagent.blackboard.evidence import CommandEvidence
 from yagent.blackboard.gc import collect, collect_artifacts
 from yagent.blackboard.settings import BlackboardSettings
 from yagent.config.load import load
@@ -216,12 +217,9 @@ class _Parts:
         fits = FittingSettings(compression_settings(config), request.environ, self.home.data_dir)
         fittings = Fittings(prompts, fits, self.calibration)
         may_read = partial(_may_read, permissions)
-        notes_in = notes_root(request.environ, self.home, user_home(request.environ))
-        shelves = Shelves(notes_in, self.home.artifacts_dir, request.workspace, may_read)
-        recorded = () if past is None else await in_thread(commands_on_record, past.records.files)
         board = session_id if past is None else past.board
-        kept = blackboard_settings(config, request.environ)
-        desk = Desk(shelves, board, clock, kept, dropped=fittings.full_text, commands=recorded)
+        recorded = () if past is None else await in_thread(commands_on_record, past.records.files)
+        desk = self._desk(board, fittings, may_read, recorded, stack)
         shop = Workshop(
             session=session_id,
             board=board,
@@ -251,9 +249,24 @@ class _Parts:
         owned = TaskOwned(permissions, surroundings, self.work, task, Controls(shop.publisher, task))
         tasks = TaskRunner(shop, owned, task_settings(config, request.flags), start_warnings=warnings, past=past)
         attach_logs(bus, self.domain)
-        stack.push_async_callback(_collected, shelves, kept, board, clock)
         stack.push_async_callback(tasks.close)
         return Session(shop, tasks, bus, partial(list_sessions, rollouts), opening=self._opening(shop, warnings))
+
+    def _desk(
+        self,
+        board: str,
+        fittings: Fittings,
+        may_read: Callable[[str], bool],
+        recorded: Sequence[CommandEvidence],
+        stack: AsyncExitStack,
+    ) -> Desk:
+        """Where the agents leave things for each other; leaving the stack clears away what is too old."""
+        request = self.request
+        notes_in = notes_root(request.environ, self.home, user_home(request.environ))
+        shelves = Shelves(notes_in, self.home.artifacts_dir, request.workspace, may_read)
+        kept = blackboard_settings(self.config, request.environ)
+        stack.push_async_callback(_collected, shelves, kept, board, self.clock)
+        return Desk(shelves, board, self.clock, kept, dropped=fittings.full_text, commands=recorded)
 
     def _opening(self, shop: Workshop, warnings: Sequence[str]) -> list[Payload]:
         """What a front end is told first: the session, its models, and what the start had to warn of."""
