@@ -11,11 +11,12 @@ from pathlib import Path
 import pytest
 
 from tests.rollout.conversations import CONTEXT, META, activity, ended, said
-from yagent.protocol.messages import Message, Text
+from yagent.protocol.messages import Message, Text, user_message
 from yagent.protocol.stop import StopReason
-from yagent.rollout.index import list_sessions
-from yagent.rollout.reader import Account
-from yagent.rollout.records import EventMessage, Record, ResponseItem, SessionMeta, encode
+from yagent.rollout.index import VERSION, list_sessions
+from yagent.rollout.reader import Account, ending
+from yagent.rollout.records import Compacted, EventMessage, Record, ResponseItem, SessionMeta, encode
+from yagent.rollout.replay import Segment, replay
 
 HERE = SessionMeta("s1", "director", "/", "1.0")  # a directory that is there
 WORDS = said("<environment>…</environment> fix the rounding")
@@ -60,6 +61,22 @@ def test_damage_after_the_terminal_record_does_not_hide_it(tmp_path: Path) -> No
 def test_a_terminal_record_longer_than_the_usual_tail_is_found(tmp_path: Path) -> None:
     ended = EventMessage("task_complete", {"stop_reason": "plain_text", "conclusion": "x" * 300_000})
     assert summary(tmp_path, META, WORDS, ended) == ("fix the rounding", "plain_text")
+
+
+def rewritten(size: int) -> Compacted:
+    return Compacted(1, (user_message("x" * size),), "ultimate", str(size))
+
+
+@pytest.mark.parametrize(
+    "sizes", [(300,), (20_000,), (20_000, 300), (300, 20_000, 300), (5_000_000, 300), (5_000_000, 20_000), (300,) * 100]
+)
+@pytest.mark.parametrize("last", [DONE, WORDS, activity(1)])
+def test_a_list_tells_the_end_that_reading_the_whole_record_tells(tmp_path: Path, sizes: tuple[int, ...], last: Record) -> None:
+    data = lines(META, WORDS, last, *(rewritten(size) for size in sizes))
+    whole = replay([Segment(file(tmp_path, data))])
+    (found,) = list_sessions(tmp_path, 10)
+    assert found.stop_reason == whole.stop_reason == ("agent_exit" if last is DONE else "")
+    assert ending(found.path).position == whole.position == 3 + len(sizes)
 
 
 def test_sessions_are_listed_newest_first_and_exactly_to_the_limit(tmp_path: Path) -> None:
@@ -182,19 +199,19 @@ def test_the_index_is_used_and_follows_every_change(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     "damage",
-    [b"", b"\0" * 100, b"{", b"[]", b"null", b'{"version":9,"sessions":{}}', b'{"version":1,"sessions":[]}', b"[" * 100_000],
+    [b"", b"\0" * 100, b"{", b"[]", b"null", b'{"version":9,"sessions":{}}', b'{"version":2,"sessions":[]}', b"[" * 100_000],
 )
 def test_a_damaged_index_is_made_again(tmp_path: Path, damage: bytes) -> None:
     file(tmp_path, lines(META, WORDS, DONE))
     (tmp_path / "index.json").write_bytes(damage)
     assert listed(tmp_path) == [("s1", "agent_exit")]
-    assert json.loads((tmp_path / "index.json").read_bytes())["version"] == 1
+    assert json.loads((tmp_path / "index.json").read_bytes())["version"] == VERSION
 
 
 @pytest.mark.parametrize("row", [None, [], [1, 2, 3], {"session": "x"}])
 def test_a_damaged_row_is_read_again(tmp_path: Path, row: object) -> None:
     path = file(tmp_path, lines(META, WORDS, DONE))
-    (tmp_path / "index.json").write_text(json.dumps({"version": 1, "sessions": {path.name: row}}))
+    (tmp_path / "index.json").write_text(json.dumps({"version": VERSION, "sessions": {path.name: row}}))
     assert listed(tmp_path) == [("s1", "agent_exit")]
 
 

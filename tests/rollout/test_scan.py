@@ -56,6 +56,13 @@ def test_delegations_are_found_by_parent_and_call_with_all_their_files(tmp_path:
     assert records.find_child("", "x", 0) is None
 
 
+@pytest.mark.parametrize("size", [10, 20_000, 5_000_000])
+def test_the_numbers_of_a_delegation_are_taken_however_long_its_last_record_is(tmp_path: Path, size: int) -> None:
+    write(tmp_path, *THREE_TURNS)
+    write(tmp_path, child("d", call="d"), said("look"), answer("x" * size), first=20, name="t_s1_coding.jsonl")
+    assert scanned(tmp_path).position == 22
+
+
 def test_an_id_that_is_used_again_in_a_later_task_is_another_delegation(tmp_path: Path) -> None:
     write(tmp_path, *THREE_TURNS)
     write(tmp_path, child("d", call="d"), first=20, name="t_s1_coding.jsonl")

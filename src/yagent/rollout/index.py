@@ -20,7 +20,7 @@ from yagent.runtime.atomic import NotRegularFileError, is_locked, write_bytes
 from yagent.runtime.regular_file import open_regular
 
 INDEX = "index.json"
-VERSION = 1
+VERSION = 2  # rows of the first may tell too little of a session that ended before a large compaction
 LONGEST_PROMPT = 400  # characters that a list may show
 IN_USE = "open in another process"
 GONE = "its directory does not exist any more"

@@ -25,7 +25,8 @@ NOT_OWN = "left out (belongs to another user)"
 _DECODER = json.JSONDecoder()
 _CHUNK = 1024 * 1024
 _HEAD_RECORDS = 16  # the prompt is among the first of a file
-_TAIL_SIZES = (16 * 1024, 4 * 1024 * 1024)  # bytes read from the end; the larger only when the smaller holds no whole record
+_TAIL = 16 * 1024  # bytes read from the end at first; more while they do not tell how a run ended
+_TAIL_GROWS = 16  # times
 
 
 @dataclass(slots=True)
@@ -208,19 +209,21 @@ def beginning(path: Path) -> Beginning:
 
 
 def ending(path: Path) -> Ending:
-    """Read the last few records, however long the file is. Raises as `read` does."""
-    for size in _TAIL_SIZES:
+    """Read the records back to the last terminal one or the last that shows an agent at work. Raises as `read` does."""
+    size = _TAIL
+    while True:
         with open_regular(path) as stream:
             length = stream.seek(0, 2)
             stream.seek(max(0, length - size))
             lines = stream.read(size).split(b"\n")
-        found = _last(lines if size >= length else lines[1:])
-        if found.updated or size >= length:
+        found, is_told = _last(lines if size >= length else lines[1:])
+        if is_told or size >= length:
             return found
-    return found
+        size *= _TAIL_GROWS
 
 
-def _last(lines: Sequence[bytes]) -> Ending:
+def _last(lines: Sequence[bytes]) -> tuple[Ending, bool]:
+    """What these lines tell, and whether earlier ones cannot tell more."""
     account = Account()
     position, updated = 0, ""
     for line in reversed(lines):
@@ -229,10 +232,10 @@ def _last(lines: Sequence[bytes]) -> Ending:
             continue
         position, updated = max(position, entry.ordinal), updated or entry.timestamp
         if isinstance(entry.record, EventMessage) and entry.record.is_terminal:
-            return Ending(max(position, account.position), updated, entry.record.data)
+            return Ending(max(position, account.position), updated, entry.record.data), True
         if is_progress(entry.record):
-            break
-    return Ending(max(position, account.position), updated)
+            return Ending(max(position, account.position), updated), True
+    return Ending(max(position, account.position), updated), False
 
 
 def is_delegation(path: Path) -> bool:
