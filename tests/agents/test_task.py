@@ -9,6 +9,7 @@ import pytest
 from tests.agents.conftest import StageMaker
 from tests.agents.stage import Rules
 from tests.support.model_server import ModelServer, Reply, call
+from yagent.agents.loop.stop import LimitReached
 from yagent.agents.loop.task import TaskAccount, TaskLimits, price
 from yagent.protocol.events import LlmCallEnd
 from yagent.protocol.messages import ModelIdentity, Usage
@@ -102,3 +103,38 @@ async def test_what_was_not_reported_is_told_as_unknown(make_stage: StageMaker, 
     (end,) = stage.published(LlmCallEnd)
     assert (end.usage, end.cost, end.error) == (None, None, None)
     assert (stage.account.usage, stage.account.cost, stage.account.warnings) == (None, None, [])
+
+
+def test_a_call_that_broke_off_counts_as_what_is_known_of_it_or_as_what_is_expected() -> None:
+    account = TaskAccount(TaskLimits(1.0))
+    account.charge(identity(PRICES), Usage(100_000, 0))
+    account.charge_lost(identity(PRICES), None, 40)
+    assert (account.lost, account.cost_unknown) == (1, 1)
+    assert account.owed == pytest.approx(0.1)
+    account.charge_lost(identity(PRICES), Usage(300_000, None), 40)
+    assert account.owed == pytest.approx(0.4)
+    assert account.usage == Usage(400_000, 0)
+    assert account.told_cost() is None
+    (warning,) = account.warnings
+    assert "2 replies broke off" in warning
+    assert "at least $0.40" in warning
+
+
+def test_a_call_that_broke_off_first_counts_by_the_size_of_its_request() -> None:
+    account = TaskAccount(TaskLimits(1.0))
+    account.charge_lost(identity(PRICES), None, 400_000)
+    assert account.cost is None
+    assert account.owed == pytest.approx(0.1)
+    account.charge_lost(identity(None), None, 400_000)
+    assert account.owed == pytest.approx(0.2)
+    for _ in range(7):
+        account.demand_room(account, is_last=False)
+        account.charge_lost(identity(PRICES), None, 400_000)
+    with pytest.raises(LimitReached, match="leaves no room.*about"):
+        account.demand_room(account, is_last=False)
+
+
+def test_what_broke_off_of_a_model_without_a_price_is_no_news() -> None:
+    account = TaskAccount(TaskLimits())
+    account.charge_lost(identity(None), Usage(10, None), 40)
+    assert (account.told_cost(), account.warnings) == (None, [])

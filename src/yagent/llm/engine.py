@@ -13,7 +13,7 @@ to the request before. One dialogue is one epoch (decisions, "Conversation and c
     ModelGaveUp              give up: refusal, quota used up, content filter, a reply that cannot be used
 """
 
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Callable
 from typing import ClassVar, Literal, Protocol, TypeAlias
 
 from yagent.errors import YagentError
@@ -24,7 +24,10 @@ Finish: TypeAlias = Literal["stop", "tool_calls", "length", "pause", "refusal", 
 
 
 class ModelError(YagentError):
-    """A model call failed. `detail` is the provider's own text, shortened, with keys removed."""
+    """A model call failed. `detail` is the provider's own text, shortened, with keys removed. `is_document`: an error or a page came in the
+    place of an answer, under a status that promised one."""
+
+    is_document = False
 
     def __init__(self, message: str, *, status: int | None = None, detail: str = "") -> None:
         super().__init__(message)
@@ -101,7 +104,22 @@ class ReasoningDelta:
 
 @dataclass(frozen=True, slots=True)
 class Sent:
-    """The request is on the wire (after queueing for a slot)."""
+    """The request is on the wire (after queueing for a slot). `size` in bytes, 0 where nothing was really sent."""
+
+    size: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Answering:
+    """The server has accepted the request: from here on the attempt costs something, whatever becomes of it. `so_far()` is the usage it has
+    reported until now, None for nothing."""
+
+    so_far: Callable[[], Usage | None]
+
+
+@dataclass(frozen=True, slots=True)
+class NotAnswering:
+    """What began was an error or a page and no answer: the attempt costs nothing after all."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,7 +142,7 @@ class Completed:
     notes: tuple[str, ...] = ()
 
 
-StreamEvent: TypeAlias = TextDelta | ReasoningDelta | Sent | Retrying | Completed
+StreamEvent: TypeAlias = TextDelta | ReasoningDelta | Sent | Answering | NotAnswering | Retrying | Completed
 
 
 class Dialogue(Protocol):

@@ -9,11 +9,13 @@ from dataclasses import field
 from yagent.llm.dialects.port import Decoder, Dialect, Encoder, RejectedRequest, WireModel
 from yagent.llm.endpoint import Endpoint
 from yagent.llm.engine import (
+    Answering,
     CallOptions,
     Head,
     ModelConfigurationError,
     ModelError,
     ModelGaveUp,
+    NotAnswering,
     Retrying,
     Sent,
     StreamEvent,
@@ -119,21 +121,27 @@ class HttpEngine:
     async def _attempt(self, encoder: Encoder, options: CallOptions, deadline: Deadline) -> AsyncGenerator[StreamEvent, None]:
         request = HttpRequest("POST", self._endpoint.url(self._dialect.path), self._headers(), encoder.body(options))
         decoder = encoder.decoder()
-        yield Sent()
+        yield Sent(sum(map(len, request.body)))
         async with self._services.clients.send(request, deadline) as reply:
             if not 200 <= reply.status < 300:
                 now = self._services.clock.wall().timestamp()
                 raise self._dialect.classify(reply.status, reply.headers, await reply.read_some(), now)
-            async with aclosing(self._deltas(reply, decoder)) as deltas:
-                async for delta in deltas:
-                    yield delta
+            yield Answering(lambda: decoder.usage)
+            size = _Size()
+            try:
+                async with aclosing(self._deltas(reply, decoder, size)) as deltas:
+                    async for delta in deltas:
+                        yield delta
+            except ModelError as error:
+                if error.is_document and size.events <= 1:
+                    yield NotAnswering()
+                raise
         completed = decoder.result()
         self._proven = True
         yield completed
 
-    async def _deltas(self, reply: HttpReply, decoder: Decoder) -> AsyncGenerator[StreamEvent, None]:
+    async def _deltas(self, reply: HttpReply, decoder: Decoder, size: "_Size") -> AsyncGenerator[StreamEvent, None]:
         """What the body says, whatever the server calls its type: many name it wrongly, the first byte never does."""
-        size = _Size()
         chunk = start = await self._beginning(reply)
         if start[:1] in (b"{", b"["):
             size.take(len(start))
@@ -145,6 +153,7 @@ class HttpEngine:
         parser = SseParser()
         while chunk and not decoder.finished:
             for event in parser.feed(chunk):
+                size.events += 1
                 size.take(len(event.data) - _ENVELOPE)
                 for delta in decoder.feed(event):
                     yield delta
@@ -166,9 +175,11 @@ class HttpEngine:
     def _page(self) -> ModelError:
         """A page for people: the address of a web site, or a gateway in front of a model that worked before."""
         message = f"{self._endpoint.host} sent a web page instead of a model's reply"
+        error: ModelError = ModelConfigurationError(f"{message}: check its base URL, and whether a sign-in page is in the way.")
         if self._proven:
-            return TransientModelError(f"{message}.")
-        return ModelConfigurationError(f"{message}: check its base URL, and whether a sign-in page is in the way.")
+            error = TransientModelError(f"{message}.")
+        error.is_document = True
+        return error
 
     def _headers(self) -> dict[str, str]:
         own = self._dialect.headers(self._endpoint.key(), self._model.quirks)
@@ -205,10 +216,12 @@ class HttpDialogue:
 
 
 class _Size:
-    """How much content a reply has brought. All of it is in memory several times before it is refused by anybody else."""
+    """How much content a reply has brought, and in how many events. All of it is in memory several times before it is refused by anybody
+    else."""
 
     def __init__(self) -> None:
         self._bytes = 0
+        self.events = 0
 
     def take(self, size: int) -> None:
         """Raises `ModelGaveUp` when there is more than any model writes."""

@@ -41,7 +41,7 @@ async def compacted(
         exit_code=EXIT_CODES[reason],
         session=shop.session,
         usage=account.usage,
-        cost=account.cost if not account.cost_unknown else None,
+        cost=account.told_cost(),
         warnings=tuple(account.warnings),
         error="" if outcome.error is None or outcome.cancelled else str(outcome.error),
     )

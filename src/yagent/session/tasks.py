@@ -359,7 +359,7 @@ class TaskRunner:
             session=self._shop.session,
             usage=account.usage,
             verification=proof.state,
-            cost=account.cost if not account.cost_unknown else None,
+            cost=account.told_cost(),
             files_changed=changes,
             delegations=tuple(account.delegations),
             denied=tuple(account.denials),

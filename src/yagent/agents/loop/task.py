@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager, contextmanager
-from dataclasses import field
+from dataclasses import field, replace
 
 from yagent.agents.loop.results import Results
 from yagent.agents.loop.stop import LimitReached
@@ -11,6 +11,8 @@ from yagent.protocol.messages import ModelIdentity, Usage
 from yagent.protocol.result import DelegationAccount, DeniedAccount
 from yagent.protocol.stop import StopReason
 from yagent.records import dataclass
+
+BYTES_PER_TOKEN = 4  # of a request nothing else is known of
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,13 +24,19 @@ class TaskLimits:
 
 @dataclass(slots=True)
 class TaskAccount:
-    """Running totals. `usage` and `cost` are None while nothing is known; `cost_unknown` counts calls whose cost could not be told."""
+    """Running totals. `usage` and `cost` are None while nothing is known; `cost_unknown` counts calls whose cost could not be told.
+
+    Of those, `lost` are the ones whose reply broke off, of which `known_of_lost` dollars are sure; the limit takes all of them for `owed`.
+    """
 
     limits: TaskLimits
     usage: Usage | None = None
     cost: float | None = None
     newest_cost: float = 0.0  # of the newest call whose cost is known
     cost_unknown: int = 0
+    lost: int = 0
+    known_of_lost: float = 0.0
+    owed: float = 0.0
     model_calls: int = 0
     in_flight: int = 0  # model calls that have begun and not ended
     reserved: set[object] = field(default_factory=set)  # runs at work that may need one more call to hand over
@@ -48,20 +56,49 @@ class TaskAccount:
             self.warnings.append(text)
             self.told(text)
 
-    def charge(self, identity: ModelIdentity, usage: Usage | None) -> float | None:
-        """Add one call; returns its cost, None when unknown."""
-        self.model_calls += 1
-        if usage is not None:
-            self.usage = usage if self.usage is None else self.usage + usage
+    def charge(self, identity: ModelIdentity, usage: Usage | None, size: int = 0) -> float | None:
+        """Add one call, whose request had `size` bytes; returns its cost, None when unknown."""
         cost = price(identity, usage)
         if cost is None:
-            self.cost_unknown += 1
+            self._owe(identity, usage, size)
             if self.limits.max_cost is not None:
                 limit = f"the cost limit of ${self.limits.max_cost:g}"
                 self.warn(f"What a call of {identity.model} cost is not known, so {limit} cannot be watched reliably.")
         else:
             self.cost, self.newest_cost = cost + (self.cost or 0.0), cost
+        self._count(usage)
         return cost
+
+    def charge_lost(self, identity: ModelIdentity, usage: Usage | None, size: int = 0) -> None:
+        """Add a call that was accepted and whose reply broke off: `usage` is what was reported until then, and nobody tells the rest."""
+        if identity.prices is not None:
+            self.lost += 1
+        self.known_of_lost += self._owe(identity, usage, size)
+        self._count(usage)
+
+    def told_cost(self) -> float | None:
+        """What the task cost, as far as it goes on record: None while any of it is unknown. What is sure then stands in a warning."""
+        if self.lost:
+            count = "A reply" if self.lost == 1 else f"{self.lost} replies"
+            least = f"the task cost at least ${(self.cost or 0.0) + self.known_of_lost:.4f}"
+            self.warn(f"{count} broke off, and nobody tells what that cost: {least}.")
+        return self.cost if not self.cost_unknown else None
+
+    def _count(self, usage: Usage | None) -> None:
+        self.model_calls += 1
+        if usage is not None:
+            self.usage = usage if self.usage is None else self.usage + usage
+
+    def _owe(self, identity: ModelIdentity, usage: Usage | None, size: int) -> float:
+        """Take a call of unknown cost for what is known of it, or for what such a call costs if that is more; returns what is known."""
+        so_far = usage or Usage()
+        known = price(identity, replace(so_far, total_input=so_far.total_input or 0, output=so_far.output or 0)) or 0.0
+        expected = self._expected()
+        if not expected and not known:
+            expected = price(identity, Usage(size // BYTES_PER_TOKEN, 0)) or 0.0
+        self.cost_unknown += 1
+        self.owed += max(known, expected)
+        return known
 
     @contextmanager
     def last_word_reserved(self, run: object) -> Iterator[None]:
@@ -81,11 +118,7 @@ class TaskAccount:
         there is no room even without them.
         """
         while not self._has_room(self._wanted(run, is_last) + self.in_flight):
-            if not self._has_room(self._wanted(run, is_last)):
-                limit = self.limits.max_cost or 0.0
-                used = f"${self.cost or 0.0:.4f} used"
-                text = f"The cost limit of ${limit:g} leaves no room for another model call ({used}). Raise --max-cost to go on."
-                raise LimitReached(StopReason.COST_LIMIT, text)
+            self.demand_room(run, is_last=is_last)
             await self._call_ended.wait()
         self.in_flight += 1
         if is_last:
@@ -97,15 +130,33 @@ class TaskAccount:
             self._call_ended.set()
             self._call_ended = asyncio.Event()
 
+    def demand_room(self, run: object, *, is_last: bool) -> None:
+        """Raises `LimitReached` when the cost limit has no room for a call of `run`, or its next attempt, even without those in flight."""
+        if self._has_room(self._wanted(run, is_last)):
+            return
+        limit = self.limits.max_cost or 0.0
+        used = f"{'about ' if self.owed else ''}${self._spent():.4f} used"
+        text = f"The cost limit of ${limit:g} leaves no room for another model call ({used}). Raise --max-cost to go on."
+        raise LimitReached(StopReason.COST_LIMIT, text)
+
     def _wanted(self, run: object, is_last: bool) -> int:
         """Calls there has to be room for beside those in flight; last words take what is left when those of others are seen to."""
         return len(self.reserved - {run}) if is_last else 1 + len(self.reserved)
 
     def _has_room(self, calls: int) -> bool:
-        limit, spent = self.limits.max_cost, self.cost or 0.0
+        limit = self.limits.max_cost
+        return limit is None or self._spent() + calls * self._expected() < limit
+
+    def _spent(self) -> float:
+        """Dollars, those of calls of unknown cost as they are taken for."""
+        return (self.cost or 0.0) + self.owed
+
+    def _expected(self) -> float:
+        """Dollars of the next call, as far as earlier ones can tell."""
         known = self.model_calls - self.cost_unknown
-        expected = max(spent / known, self.newest_cost) if known else 0.0  # conversations grow: the average alone lags behind
-        return limit is None or spent + calls * expected < limit
+        if known > 0:
+            return max((self.cost or 0.0) / known, self.newest_cost)  # conversations grow: the average alone lags behind
+        return self.owed / self.cost_unknown if self.cost_unknown else 0.0
 
     def ended(self, reason: StopReason, *, is_whole: bool) -> StopReason:
         """Take in how a run ended. The task as a whole was ended by the limit that ended a part of it, whatever its Director says."""

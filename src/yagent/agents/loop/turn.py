@@ -5,10 +5,12 @@ from contextlib import ExitStack, aclosing
 
 from yagent.agents.loop.frame import EventPublisher, Frame
 from yagent.llm.engine import (
+    Answering,
     CallOptions,
     Completed,
     Dialogue,
     ModelGaveUp,
+    NotAnswering,
     RateLimited,
     ReasoningDelta,
     Retrying,
@@ -77,32 +79,41 @@ class Turn:
     async def _call(self, options: CallOptions, *, is_last: bool) -> Completed:
         self._calls += 1
         told = _Telling(self._frame.publisher, self._identity, self._calls, self._frame.clock.now)
+        bill = _Bill(self._frame, self._identity, is_last=is_last)
         try:
             with self._frame.activity.busy(), ExitStack() as queue:
                 queue.enter_context(self._frame.activity.frozen())
                 place = self._frame.account.admitted(self._frame.activity, is_last=is_last)
                 async with place, aclosing(self._dialogue().stream(options)) as events:
-                    return await self._followed(events, told, queue.close)
+                    return await self._followed(events, told, bill, queue.close)
         except BaseException as failure:
-            told.ended(None, None, str(failure) or type(failure).__name__)
+            told.ended(bill.lost(), None, str(failure) or type(failure).__name__)
             raise
 
-    async def _followed(self, events: AsyncIterator[StreamEvent], told: "_Telling", leave_queue: Callable[[], None]) -> Completed:
+    async def _followed(
+        self, events: AsyncIterator[StreamEvent], told: "_Telling", bill: "_Bill", leave_queue: Callable[[], None]
+    ) -> Completed:
         """Follow a call to its end. Waiting for its turn to be sent counts against no timer of the run."""
         async for event in events:
             match event:
                 case Sent():
                     leave_queue()
                     told.sent()
+                    bill.size = event.size
+                case Answering():
+                    bill.so_far = event.so_far
+                case NotAnswering():
+                    bill.so_far = None
                 case TextDelta():
                     told.chunk(event.text, "text")
                 case ReasoningDelta():
                     told.chunk(event.text, "reasoning")
                 case Retrying():
-                    told.ended(None, None, event.reason)
+                    told.ended(bill.lost(), None, event.reason)
+                    bill.demand_room()
                     self._frame.publisher.publish(LlmRetry(reason=event.reason, delay_seconds=event.delay, attempt=event.attempt))
                 case Completed():
-                    told.completed(event, self._frame.account.charge(self._identity, event.usage))
+                    told.completed(event, bill.completed(event.usage))
                     return event
         raise ModelGaveUp(
             f"{self._identity.model} ended its reply without completing it. This is a defect of its engine; please report it."
@@ -119,6 +130,34 @@ def _demand_content(reply: Completed) -> None:
             "Raise max_tokens, lower the reasoning effort, or choose another model."
         )
     raise TransientModelError("The model returned nothing: no words and no tool call. Try again, or choose another model.")
+
+
+class _Bill:
+    """What one call costs: each attempt that the server began to answer is charged once, whether it came to anything or not."""
+
+    def __init__(self, frame: Frame, identity: ModelIdentity, *, is_last: bool) -> None:
+        self._account, self._run = frame.account, frame.activity
+        self._identity = identity
+        self._is_last = is_last
+        self.size = 0  # bytes of the newest request
+        self.so_far: Callable[[], Usage | None] | None = None  # None while nothing is owed for it
+
+    def completed(self, usage: Usage | None) -> float | None:
+        """The cost of the call, None when unknown."""
+        self.so_far = None
+        return self._account.charge(self._identity, usage, self.size)
+
+    def lost(self) -> Usage | None:
+        """Charge what began and broke off, if anything did; what is known of it."""
+        if self.so_far is None:
+            return None
+        usage, self.so_far = self.so_far(), None
+        self._account.charge_lost(self._identity, usage, self.size)
+        return usage
+
+    def demand_room(self) -> None:
+        """Raises `LimitReached` when another attempt would not fit."""
+        self._account.demand_room(self._run, is_last=self._is_last)
 
 
 class _Telling:

@@ -63,7 +63,9 @@ def classify(status: int, headers: Mapping[str, str], body: bytes, now: float) -
 
 def stream_failure(document: Any) -> ModelError:
     """The error an event inside a stream that began with 200 stands for (A15)."""
-    return failure(document, status=None, retry_after=None)
+    error = failure(document, status=None, retry_after=None)
+    error.is_document = True
+    return error
 
 
 def unreadable(what: str, text: str) -> TransientModelError:

@@ -18,7 +18,7 @@ from typing import Protocol, TypeAlias
 from yagent.llm.engine import CallOptions, Completed, Head, ModelConfigurationError, ModelError, ReasoningDelta, TextDelta
 from yagent.llm.quirks import Quirks, ReasoningReplay
 from yagent.llm.sse import SseEvent
-from yagent.protocol.messages import Message, ModelIdentity
+from yagent.protocol.messages import Message, ModelIdentity, Usage
 from yagent.records import dataclass
 
 Delta: TypeAlias = TextDelta | ReasoningDelta
@@ -80,6 +80,11 @@ class Decoder(Protocol):
     @property
     def finished(self) -> bool:
         """The protocol's own end mark was seen; nothing of interest follows."""
+        ...
+
+    @property
+    def usage(self) -> Usage | None:
+        """What the server has reported so far, None for nothing."""
         ...
 
     def feed(self, event: SseEvent) -> Iterable[Delta]:

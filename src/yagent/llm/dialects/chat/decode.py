@@ -58,6 +58,11 @@ class ChatDecoder:
         """See `Decoder.finished`."""
         return self._finished
 
+    @property
+    def usage(self) -> Usage | None:
+        """See `Decoder.usage`."""
+        return self._usage
+
     def feed(self, event: SseEvent) -> Iterable[Delta]:
         """See `Decoder.feed`."""
         if event.data.strip() == "[DONE]":

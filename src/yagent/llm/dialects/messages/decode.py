@@ -43,6 +43,11 @@ class MessagesDecoder:
         """See `Decoder.finished`."""
         return self._finished
 
+    @property
+    def usage(self) -> Usage | None:
+        """See `Decoder.usage`."""
+        return self._usage
+
     def feed(self, event: SseEvent) -> Iterable[Delta]:
         """See `Decoder.feed`. Unknown events are ignored (A31)."""
         if event.data.strip() == "[DONE]":  # some gateways add it

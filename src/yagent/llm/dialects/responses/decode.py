@@ -28,11 +28,17 @@ class ResponsesDecoder:
         self._items: dict[int, Mapping[str, Any]] = {}
         self._drafts: dict[int, dict[str, Any]] = {}
         self._pieces: dict[int, list[str]] = {}
+        self._usage: Usage | None = None
 
     @property
     def finished(self) -> bool:
         """See `Decoder.finished`."""
         return self._response is not None
+
+    @property
+    def usage(self) -> Usage | None:
+        """See `Decoder.usage`. Only the last event has it."""
+        return self._usage
 
     def feed(self, event: SseEvent) -> Iterable[Delta]:
         """See `Decoder.feed`. Events are told apart by their `type` alone; unknown ones are ignored."""
@@ -74,12 +80,13 @@ class ResponsesDecoder:
             finish = _INCOMPLETE.get(reason, "unknown")
         elif any(_refusals(item) for item in items):
             finish = "refusal"
-        usage = _mapping(self._response.get("usage"))
         model = str(self._response.get("model") or self._model)
-        ending = Ending(finish, reason, responses_usage(usage) if usage else None, model)
+        ending = Ending(finish, reason, self._usage, model)
         return completed(parts, ending, self._context, finisher.notes)
 
     def _end(self, response: Mapping[str, Any], kind: str) -> None:
+        usage = _mapping(response.get("usage"))
+        self._usage = responses_usage(usage) if usage else None
         if kind == "response.failed" or response.get("error"):
             raise stream_failure({"error": response.get("error") or {"message": "The response failed."}})
         self._response = {**response, "status": kind.removeprefix("response.")}
