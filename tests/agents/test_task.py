@@ -130,7 +130,7 @@ def test_a_call_that_broke_off_first_counts_by_the_size_of_its_request() -> None
     for _ in range(7):
         account.demand_room(account, is_last=False)
         account.charge_lost(identity(PRICES), None, 400_000)
-    with pytest.raises(LimitReached, match="leaves no room.*about"):
+    with pytest.raises(LimitReached, match=r"leaves no room.*about"):
         account.demand_room(account, is_last=False)
 
 

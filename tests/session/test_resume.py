@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Any
@@ -10,6 +11,7 @@ from typing import Any
 import pytest
 
 from tests.llm.wire import FORMATS
+from tests.session.test_limits import PROVIDER
 from tests.support.fixtures import commit
 from tests.support.model_server import Agent, Call, ModelServer, Reply, RequestView, call, hand_over
 from tests.support.session import Opened, Sessions
@@ -313,18 +315,25 @@ async def test_every_role_goes_on_with_the_request_it_was_stopped_in(sessions: S
     assert json.dumps(_blocks(_messages(before))) == json.dumps(_blocks(_messages(model_server.views[count])))
 
 
+def _of_another_digest(sessions: Sessions) -> None:
+    (path,) = sessions.home.glob(".yagent/data/rollout/**/*_coding.jsonl")
+    path.write_text(re.sub(r'"digest":"[0-9a-f]{8}', '"digest":"00000000', path.read_text()))
+
+
 REFUSED: dict[str, tuple[str, Callable[[Sessions], object]]] = {
     "over_budget": ("[resume]\nmax_replay_messages = 2\n", lambda sessions: None),
     "workspace_moved": (
         '[resume]\ndegrade_on_workspace_change = "block"\n',
         lambda sessions: commit(sessions.workspace, "commit", "-q", "--allow-empty", "-m", "moved"),
     ),
+    "digest_mismatch": ("", _of_another_digest),
 }
 
 
+@pytest.mark.parametrize("words", ["", "And now something else."], ids=["going on", "new words"])
 @pytest.mark.parametrize("reason", REFUSED)
 async def test_a_delegation_that_may_not_go_on_gives_its_parent_a_report_without_a_model(
-    sessions: Sessions, model_server: ModelServer, reason: str
+    sessions: Sessions, model_server: ModelServer, reason: str, words: str
 ) -> None:
     first = await _stopped(sessions, model_server, [call("delegate_coding", task="work")], "are Coding", _two_steps)
     count = len(model_server.views)
@@ -333,13 +342,45 @@ async def test_a_delegation_that_may_not_go_on_gives_its_parent_a_report_without
     sessions.configure(more)
     model_server.play({"are the Director": ["I see"]})
     async with sessions.open(mode="yolo", resume=Resume(first.session)) as opened:
-        result = await opened.go_on()
+        result = await (opened.do(words) if words else opened.go_on())
     (asked,) = model_server.views[count:]
-    text = asked.entries[-1].results[0].text
-    assert text.startswith(f"[coding#1 · degraded · {reason}]")
-    assert "made.txt" in text
-    assert not asked.entries[-1].results[0].is_error
+    (told,) = (result for entry in asked.entries for result in entry.results)
+    assert told.text.startswith(f"[coding#1 · degraded · {reason}]\n")
+    assert "made.txt" in told.text
+    assert not told.is_error
     assert any(reason in warning for warning in result.warnings)
+    (note,) = sessions.home.glob(".yagent/notes/**/*.md")
+    assert '"status": "degraded"' in note.read_text()
+    assert reason in note.read_text()
+
+
+LARGE = "word " * 25_000  # about 31,000 tokens
+
+
+async def _writes_much(agent: Agent) -> Reply:
+    await agent.call("create_file", path="made.txt", content=LARGE)
+    return Reply("lost words")
+
+
+@pytest.mark.parametrize(
+    ("settings", "goes_on"),
+    [
+        ("", True),  # nobody knows the window
+        ("context_window = 200000\n", True),
+        ("context_window = 32000\n", False),
+        ("context_window = 32000\n[resume]\nreplay_token_budget = 50000\n", True),
+        ("context_window = 200000\n[resume]\nreplay_token_budget = 5000\n", False),
+    ],
+)
+async def test_without_a_budget_a_delegation_goes_on_as_far_as_the_models_window_allows(
+    sessions: Sessions, model_server: ModelServer, settings: str, goes_on: bool
+) -> None:
+    first = await _stopped(sessions, model_server, [call("delegate_coding", task="work")], "are Coding", _writes_much)
+    sessions.configure(PROVIDER.format(url=sessions.url, api_format="openai") + settings)
+    environ = {name: value for name, value in sessions.environment().items() if not name.startswith("YAGENT_")}
+    async with sessions.open(environ=environ, resume=Resume(first.session)) as opened:
+        _, coding = await opened.session.query(ListUnderWay())
+    assert coding.reasons == (() if goes_on else ("over_budget",))
 
 
 async def test_a_workspace_that_moved_is_told_and_goes_on_where_that_is_wanted(sessions: Sessions, model_server: ModelServer) -> None:

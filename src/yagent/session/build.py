@@ -41,7 +41,7 @@ from yagent.session.controls import Controls
 from yagent.session.desk import Desk, Shelves, commands_on_record
 from yagent.session.engines import Engines, EngineSource
 from yagent.session.fitting import Fittings, FittingSettings
-from yagent.session.keeping import Keeper, Reopening
+from yagent.session.keeping import Keeper
 from yagent.session.project import Surroundings
 from yagent.session.request import SessionRequest
 from yagent.session.resume import Standing
@@ -60,6 +60,7 @@ from yagent.session.settings import (
     task_settings,
 )
 from yagent.session.subscribers import attach_logs
+from yagent.session.taking_up import Reopening
 from yagent.session.task_work import TaskWork
 from yagent.session.tasks import TaskOwned, TaskRunner
 from yagent.session.voice import CurrentTask, session_publisher
@@ -205,7 +206,7 @@ class _Parts:
         standing = partial(_standing, git, request.workspace)
         settings = run_settings(config, request)
         keeper = Keeper(None if unwritable or self.home.problem else rollouts, clock, self.domain)
-        how = Reopening(request.workspace, ROSTER, settings.resume, standing)
+        how = Reopening(request.workspace, ROSTER, settings.resume, standing, lambda role: self.engines.engine(role, None).identity)
         stack.push_async_callback(keeper.close)
         past = None if request.resume is None else await keeper.reopen(request.resume, how)
         session_id = self.logs.owner = secrets.token_hex(4) if past is None else past.session

@@ -110,6 +110,11 @@ def _together(done: Sequence[CompressionStatistics]) -> CompressionStatistics:
     return CompressionStatistics(done[0].tier, len(done), sum(each.saved_tokens for each in done), largest)
 
 
+def most_tokens(model: ModelIdentity) -> int:
+    """The size a conversation may have by the catalogue (B-78), whatever the user set; 0 where nobody knows the model's window."""
+    return 0 if model.context_window is None else threshold_of(_window(model))
+
+
 def _window(model: ModelIdentity) -> Window:
     total = model.context_window
     return Window(total, RESERVED if total is None else min(RESERVED, total // 4))

@@ -1,12 +1,10 @@
 """Where the records of a session are kept: a new session's files, or those of one that is opened again."""
 
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from yagent.agents.loop.recorder import Recorder
-from yagent.agents.loop.role import Role
 from yagent.protocol.ids import AgentIdentity, SessionId
-from yagent.records import dataclass
 from yagent.rollout.reader import Account, session_of
 from yagent.rollout.replay import Segment, replay
 from yagent.rollout.scan import session_records
@@ -16,18 +14,8 @@ from yagent.runtime.clock import Clock
 from yagent.runtime.supervise import Domain, in_thread
 from yagent.session.past import Past, find
 from yagent.session.request import Resume
-from yagent.session.resume import ResumeRefused, ResumeSettings, Standing
-from yagent.session.taking_up import TakingUp
-
-
-@dataclass(frozen=True, slots=True)
-class Reopening:
-    """What opening a session again takes beside its files."""
-
-    workspace: Path
-    roster: Mapping[str, Role]
-    settings: ResumeSettings
-    standing: Callable[[], Awaitable[Standing]]
+from yagent.session.resume import ResumeRefused
+from yagent.session.taking_up import Reopening, TakingUp
 
 
 class Keeper:
@@ -58,7 +46,7 @@ class Keeper:
         self._reopened.go_on_from(records.director[:-1])
         director = await in_thread(replay, records.director)
         self._numbers.go_on_after(max(records.position, director.position))
-        return Past(records, director, TakingUp(records, how.roster, how.settings, how.standing), tuple(account.skipped))
+        return Past(records, director, TakingUp(records, how), tuple(account.skipped))
 
     def open_record(self, session: SessionId) -> Callable[[AgentIdentity, Sequence[Segment]], Recorder]:
         """The way of the runs of a session to their records."""

@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
+from yagent.agents.delegation.spawn import Desk
 from yagent.agents.loop.task import TaskAccount
 from yagent.protocol.client import UnderWay
 from yagent.protocol.ids import DIRECTOR, AgentIdentity
@@ -99,11 +100,17 @@ class Past:
             if resumption is not None:
                 yield from self._below(self.taking_up.of(delegation_id))
 
-    async def take_up(self, account: TaskAccount, *, goes_on: bool) -> TakenUp:
-        """Where the Director goes on; the account of the task takes up the results he has."""
+    async def take_up(self, account: TaskAccount, desk: Desk, *, goes_on: bool) -> TakenUp:
+        """Where the Director goes on; the account of the task takes up the results he has. What cannot go on is told and kept here where he
+        is told something new, else by whoever delegated it."""
         names = {child.meta.delegation_id: child.meta.name or child.meta.agent for child in self.records.delegations}
         account.results.recall(dict(_results(self.director.messages)), names)
         taken = await self.taking_up.agent(AgentIdentity(DIRECTOR), self.director, self.records.director, goes_on=goes_on)
+        for stopped in () if goes_on else taken.stopped.values():
+            if stopped.reasons:
+                account.warn(stopped.warning)
+                account.results.keep(stopped.commission.name, stopped.told)
+                await desk.degraded(stopped.commission, stopped.reasons, stopped.report)
         for note in self.taking_up.notes:
             account.warn(note)
         for path in await in_thread(self._remove_half_written):

@@ -6,6 +6,7 @@ where it may (and so on below it), or is answered with a report of what the reco
 
 from collections.abc import Awaitable, Callable, Iterator, Mapping
 from dataclasses import field
+from pathlib import Path
 
 from yagent.agents.delegation.report import NEVER_BEGUN, NOTHING_RECORDED, report
 from yagent.agents.delegation.spawn import Commission, Stopped
@@ -13,7 +14,7 @@ from yagent.agents.loop.resumption import Resumption
 from yagent.agents.loop.role import Role
 from yagent.errors import YagentError
 from yagent.protocol.ids import AgentIdentity
-from yagent.protocol.messages import Message, ToolCall, ToolResult
+from yagent.protocol.messages import Message, ModelIdentity, ToolCall, ToolResult
 from yagent.protocol.stop import StopReason
 from yagent.records import dataclass
 from yagent.rollout.checkpoint import Replaying, degraded, moved
@@ -21,6 +22,7 @@ from yagent.rollout.records import TurnContext
 from yagent.rollout.replay import Replayed, Segment, replay, unknown_outcome
 from yagent.rollout.scan import SessionRecords
 from yagent.runtime.supervise import in_thread
+from yagent.session.fitting import most_tokens
 from yagent.session.resume import ResumeSettings, Standing
 from yagent.tools.teaching import cancelled_output
 
@@ -45,16 +47,24 @@ class TakenUp:
     has_meta: bool = True
 
 
-class TakingUp:
-    """The stopped agents of one session. `standing()` tells where the workspace stands now."""
+@dataclass(frozen=True, slots=True)
+class Reopening:
+    """What opening a session again takes beside its files. `standing()` tells where the workspace stands now, `model(role)` who answers an
+    agent."""
 
-    def __init__(
-        self, records: SessionRecords, roster: Mapping[str, Role], settings: ResumeSettings, standing: Callable[[], Awaitable[Standing]]
-    ) -> None:
+    workspace: Path
+    roster: Mapping[str, Role]
+    settings: ResumeSettings
+    standing: Callable[[], Awaitable[Standing]]
+    model: Callable[[str], ModelIdentity]
+
+
+class TakingUp:
+    """The stopped agents of one session."""
+
+    def __init__(self, records: SessionRecords, how: "Reopening") -> None:
         self._records = records
-        self._roster = roster
-        self._settings = settings
-        self._standing = standing
+        self._how = how
         self._taken: dict[str, TakenUp] = {}
         self.notes: dict[str, None] = {}  # what the user has to know of what was found, once each
 
@@ -118,7 +128,7 @@ class TakingUp:
         return child.stop_reason in MAY_GO_ON or (result is not None and result.text == cancelled_output(call).text)
 
     def _role(self, call: ToolCall) -> Role | None:
-        return self._roster.get(call.name.removeprefix("delegate_")) if call.name.startswith("delegate_") else None
+        return self._how.roster.get(call.name.removeprefix("delegate_")) if call.name.startswith("delegate_") else None
 
     async def _delegation(self, parent: AgentIdentity, call: ToolCall, after: int, begun: frozenset[str]) -> Stopped:
         """A delegation that was under way: it goes on, or its parent gets a report and the reasons (I-24, I-25)."""
@@ -139,17 +149,18 @@ class TakingUp:
         if not past.messages:  # killed before the first word of its task was on the record, so nothing was asked of any model
             return Stopped(commission, report=NEVER_BEGUN)
         taken = await self.agent(identity, past, child.segments)
-        reasons = await self._reasons(past)
+        reasons = await self._reasons(past, role)
         if reasons:
             return Stopped(commission, reasons=reasons, report=report(taken.resumption))
         return Stopped(commission, taken.resumption)
 
-    async def _reasons(self, past: Replayed) -> tuple[str, ...]:
+    async def _reasons(self, past: Replayed, role: Role) -> tuple[str, ...]:
         """Why a delegation cannot go on; empty when it can, or when it was done already."""
         if past.stop_reason in DONE:
             return ()
-        settings, head = self._settings, (await self._standing()).head
-        found = degraded(past, Replaying(settings.token_budget, settings.max_messages, head, settings.block_on_change))
+        settings, head = self._how.settings, (await self._how.standing()).head
+        budget = settings.token_budget or most_tokens(self._how.model(role.name))
+        found = degraded(past, Replaying(budget, settings.max_messages, head, settings.block_on_change))
         if not settings.block_on_change and moved(past, head):
             self.notes[MOVED] = None
         if not found and past.stop_reason not in MAY_GO_ON:
@@ -179,5 +190,7 @@ def _answer(call: ToolCall, taken: TakenUp) -> ToolResult:
         return settled
     if stopped is None:
         return unknown_outcome(call)
+    if stopped.reasons:
+        return ToolResult(call.id, call.name, stopped.told)
     told = stopped.report or report(stopped.resumption or Resumption(()))
     return ToolResult(call.id, call.name, f"[{stopped.commission.name} · stopped]\n{told}")

@@ -258,7 +258,7 @@ class TaskRunner:
         past, self._past = self._past, None
         if past is None:
             return None
-        taken, known = await past.take_up(account, goes_on=goes_on), recorded_state(past.director.before)
+        taken, known = await past.take_up(account, self._shop.desk, goes_on=goes_on), recorded_state(past.director.before)
         changes = () if known is None else (await self._owned.surroundings.changes(known))[0]
         newest = dict.fromkeys((*past.director.changed, *(change.path for change in changes)))
         (account.changed if goes_on else self._changed_earlier).update(newest)

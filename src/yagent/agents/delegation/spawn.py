@@ -57,6 +57,17 @@ class Stopped:
     reasons: tuple[str, ...] = ()
     report: str = ""
 
+    @property
+    def told(self) -> str:
+        """The result of one that does not go on for its reasons: by no means an error."""
+        return f"[{self.commission.name} · degraded · {', '.join(self.reasons)}]\n{self.report}"
+
+    @property
+    def warning(self) -> str:
+        """What the user is told of it."""
+        why = ", ".join(self.reasons)
+        return f"{self.commission.name} does not go on where it was stopped ({why}); its parent got a report of what it had done."
+
 
 @dataclass(frozen=True, slots=True)
 class PreparedRun:
@@ -198,12 +209,10 @@ class Delegations:
         return await self._carried(stopped.commission, call, stopped.resumption)
 
     def _reported(self, stopped: Stopped) -> Output:
-        """What the record tells of a delegation that does not go on: its result, by no means an error."""
-        name, reasons = stopped.commission.name, ", ".join(stopped.reasons)
-        self._frame.account.warn(f"{name} does not go on where it was stopped ({reasons}); its parent got a report of what it had done.")
-        text = f"[{name} · degraded · {reasons}]\n{stopped.report}"
-        self._frame.account.results.keep(name, text)
-        return Output(text, summary=f"degraded · {reasons}")
+        """What the record tells of a delegation that does not go on."""
+        self._frame.account.warn(stopped.warning)
+        self._frame.account.results.keep(stopped.commission.name, stopped.told)
+        return Output(stopped.told, summary=f"degraded · {', '.join(stopped.reasons)}")
 
     async def _run(self, identity: AgentIdentity, task: str, parent: AgentIdentity, run: PreparedRun) -> RunResult:
         publisher, clock = run.frame.publisher, run.frame.clock
