@@ -42,12 +42,34 @@ def test_three_and_four_steps_in_turn_are_circles_too() -> None:
     [
         ("2 failed in 0.03s", "2 failed in 1.25s"),
         ("[exit code 1; 0.3 s in /work]", "[exit code 1; 0.4 s in /work]"),
-        ("[repo#1 · ok · agent_exit · 2 steps]", "[repo#2 · ok · agent_exit · 2 steps]"),
     ],
 )
-def test_how_long_it_took_and_which_number_it_had_are_no_difference(first: str, second: str) -> None:
+def test_how_long_it_took_is_no_difference(first: str, second: str) -> None:
     repetition = Repetition()
     assert [step(repetition, ("call", "{}", text)) for text in (first, second)] == [1, 2]
+
+
+@pytest.mark.parametrize(
+    ("said", "names"),
+    [
+        ("[{} · ok · agent_exit · 2 steps]", ("repo#{}",)),
+        ("[exit code 1; {}]", ("run#{}",)),
+        ("1\n… [900 of 999 bytes left out here; the whole output is in {}] …\n9", ("/tmp/x/output/{}.log",)),
+        ("[{}: exited with code 1: serve]", ("bg{}",)),
+        ("begun\n[read_artifact {}] of {}", ("20260131-235959-0123abc{}", "repo#{}")),
+    ],
+)
+def test_a_name_that_only_this_result_has_is_no_difference(said: str, names: tuple[str, ...]) -> None:
+    repetition = Repetition()
+    own = [tuple(name.format(number) for name in names) for number in range(END)]
+    outputs = [Output(said.format(*each), names=each) for each in own]
+    assert [repetition.observe([ToolCall("c", "call", "{}")], [output]) for output in outputs] == list(range(1, END + 1))
+
+
+def test_a_longer_word_that_begins_with_a_name_is_a_difference() -> None:
+    repetition = Repetition()
+    outputs = [Output(f"[bg1: running] bg1{number} is up", names=("bg1",)) for number in range(2)]
+    assert [repetition.observe([ToolCall("c", "call", "{}")], [output]) for output in outputs] == [1, 1]
 
 
 @pytest.mark.parametrize(("first", "second"), [("12 s to go", "11 s to go"), ("10.5 % done", "11.5 % done"), ("issue #1", "issue #2")])

@@ -11,8 +11,10 @@ import pytest
 from tests.crash.clocks import writing_to
 from tests.support.model_server import Agent, Call, ModelServer, Reply, call, hand_over
 from tests.support.session import Sessions
+from yagent.agents.loop.repetition import END
 from yagent.protocol.messages import Usage
 from yagent.protocol.ops import StopTask
+from yagent.protocol.stop import StopReason
 from yagent.session.request import Resume
 
 FACT = {"claim": "the first line says so", "where": "notes.txt:1"}
@@ -94,6 +96,21 @@ async def test_a_conclusion_on_one_very_long_line_is_clipped_and_can_be_read_who
     assert conclusion in whole
     assert "claim 199 of many" in whole
     assert own_words.strip() in whole
+
+
+async def test_one_delegation_over_and_over_is_a_circle_though_each_has_its_number_and_its_artifact(
+    sessions: Sessions, model_server: ModelServer
+) -> None:
+    async def director(agent: Agent) -> Reply:
+        for _ in range(2 * END):
+            await agent.call("delegate_chat", task="write")
+        return Reply("done")
+
+    cites = hand_over("Short.", facts=[{"claim": "it ran", "where": "run#7"}])
+    model_server.play({"are the Director": director, "are Chat": [Reply("word " * 3000, calls=cites.calls)]})
+    async with sessions.open() as opened:
+        result = await opened.do("the task")
+    assert (result.stop_reason, len(result.delegations)) == (StopReason.LOOP_DETECTED, END)
 
 
 async def test_what_was_changed_and_not_proven_is_unverified_until_a_command_proves_it(

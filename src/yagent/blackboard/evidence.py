@@ -26,6 +26,8 @@ MOST_PLACES: Final = 8  # of one fact
 NOTHING_CHANGED: Final[Mapping[str, str | None]] = MappingProxyType({})
 SUBSTANTIAL: Final = 4  # letters and digits of a line that is looked for elsewhere
 
+COMMAND_ID: Final = pattern(r"\brun#[0-9]+\b")
+
 _UNREADABLE: Final = "unreadable: "
 _UNREADABLE_ERRORS: Final = (OSError, YagentError, ValueError)  # the last for what no path can hold
 _COMMAND_PREFIX: Final = pattern(r"(?:run_bash\s*:?\s+|run_bash:|\$ )")

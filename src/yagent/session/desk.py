@@ -122,7 +122,7 @@ class Desk:
             artifact=artifact,
         )
         marks = await self._written(draft, problems)
-        return Handed(short, found.state, found.reason, marks, tuple(problems))
+        return Handed(short, found.state, found.reason, marks, tuple(problems), artifact)
 
     async def degraded(self, commission: Commission, reasons: Sequence[str], report: str) -> None:
         """Keep the report on a delegation that did not go on."""

@@ -66,6 +66,7 @@ class Invoker:
             summary=sayable(output.summary),
             diff=sayable(output.diff),
             paths=tuple(map(sayable, output.paths)),
+            names=tuple(map(sayable, output.names)),
         )
 
     async def _answer(self, call: ToolCall, context: CallContext, notes: list[str]) -> Output:

@@ -202,7 +202,8 @@ class Shell:
     def new_log(self) -> CappedLog:
         """A file for the next command's output; it exists once something is written to it."""
         self._logs += 1
-        return CappedLog(self.temporary / "output" / f"{self._logs}.log", self.settings.log_limit)
+        # Of one length, so that results that differ in it alone are cut at the same byte.
+        return CappedLog(self.temporary / "output" / f"{self._logs:05}.log", self.settings.log_limit)
 
     def _ended(self, group: int) -> None:
         if self._lifeline is not None:

@@ -3,10 +3,12 @@
 from collections.abc import AsyncIterator
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from tests.tools.scopes import YES, Desk, call
+from yagent.agents.loop.repetition import END, Repetition
 
 
 @pytest.fixture
@@ -97,3 +99,21 @@ async def test_a_background_command_is_stopped_on_request(running: Desk) -> None
 
 async def test_a_cold_background_tool_teaches_first(running: Desk) -> None:
     assert '"id"' in (await running.make("stop_background", id="bg1")).text
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        {"command": "seq 1 20000"},
+        {"command": "head -c 40000 /dev/zero | tr '\\0' x"},
+        {"command": "seq -w 1 200000 | head -c 60000 | paste -sd, | fold -w 200"},
+        {"command": "echo no such port; exit 1", "is_background": True},
+    ],
+)
+async def test_the_same_command_with_the_same_output_is_a_circle_whatever_numbers_it_gets(running: Desk, arguments: dict[str, Any]) -> None:
+    """Twelve of them, so that the running numbers get longer on the way."""
+    repetition, counts = Repetition(), list[int]()
+    for _ in range(END):
+        output = await running.make("run_bash", **arguments)
+        counts.append(repetition.observe([call("run_bash", **arguments)], [output]))
+    assert counts == list(range(1, END + 1))

@@ -82,13 +82,14 @@ class Circumstances:
 class Handed:
     """What became of a result: the words that stand for it where it is too long to be told ("" where it is not), the last line of which
     says where it is whole; whether what was changed is proven (a word of `blackboard.verification`) and why not, one mark for each of its
-    facts, and what could not be kept."""
+    facts, what could not be kept, and the id of the artifact that has it whole ("" for none)."""
 
     short: str = ""
     verification: str = "none"
     reason: str = ""
     marks: tuple[str, ...] = ()
     problems: tuple[str, ...] = ()
+    artifact: str = ""
 
 
 NOTHING_ELSE: Final = Circumstances()

@@ -13,6 +13,7 @@ from yagent.agents.loop.loop import AgentLoop
 from yagent.agents.loop.result import RunResult
 from yagent.agents.loop.resumption import Resumption
 from yagent.agents.loop.role import Role
+from yagent.blackboard.evidence import COMMAND_ID
 from yagent.errors import YagentError
 from yagent.protocol.events import DelegationEnded, DelegationStarted
 from yagent.protocol.ids import AgentIdentity
@@ -23,6 +24,7 @@ from yagent.records import dataclass
 from yagent.rollout.records import EventMessage
 from yagent.rollout.replay import BEGUN
 from yagent.tools.spec import CallContext, DelegationRequest, Output, Scope
+from yagent.workspace.background import Job
 
 MAX_DEPTH = 4
 
@@ -133,10 +135,16 @@ class _Watch:
     async def seen(self, unresolved: Sequence[str], run: PreparedRun) -> Circumstances:
         """The circumstances at the end of the run."""
         denied = dict.fromkeys(f"{each.tool} {one_line(each.subject)}" for each in run.frame.denials)
-        jobs = [job for job in self._scope.jobs.list() if job.state == "running" and job.id not in self._jobs_before]
-        running = tuple(f"{job.id}: {one_line(job.command)}" for job in jobs)
+        running = tuple(f"{job.id}: {one_line(job.command)}" for job in self._jobs() if job.state == "running")
         before = None if run.resumption is None else run.resumption.changed
         return Circumstances(tuple(unresolved), tuple(denied), running, await run.changes(), before)
+
+    def begun(self) -> tuple[str, ...]:
+        """The ids of the background commands that were started meanwhile."""
+        return tuple(job.id for job in self._jobs())
+
+    def _jobs(self) -> list[Job]:
+        return [job for job in self._scope.jobs.list() if job.id not in self._jobs_before]
 
 
 def one_line(text: str, limit: int = 120) -> str:
@@ -200,7 +208,9 @@ class Delegations:
             account.warn(problem)
         text = render(name, result, found, handed)
         account.results.keep(name, text)
-        return Output(text, is_error=result.status == "error", summary=f"{result.status} · {result.steps} steps", changed=tuple(changed))
+        own = (name, *([handed.artifact] if handed.artifact else []), *COMMAND_ID.findall(text), *watch.begun())
+        summary = f"{result.status} · {result.steps} steps"
+        return Output(text, is_error=result.status == "error", summary=summary, changed=tuple(changed), names=own)
 
     async def _taken_up(self, stopped: Stopped, call: CallContext) -> Output:
         if stopped.resumption is None:
@@ -212,7 +222,7 @@ class Delegations:
         """What the record tells of a delegation that does not go on."""
         self._frame.account.warn(stopped.warning)
         self._frame.account.results.keep(stopped.commission.name, stopped.told)
-        return Output(stopped.told, summary=f"degraded · {', '.join(stopped.reasons)}")
+        return Output(stopped.told, summary=f"degraded · {', '.join(stopped.reasons)}", names=(stopped.commission.name,))
 
     async def _run(self, identity: AgentIdentity, task: str, parent: AgentIdentity, run: PreparedRun) -> RunResult:
         publisher, clock = run.frame.publisher, run.frame.clock

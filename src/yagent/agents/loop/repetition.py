@@ -2,7 +2,7 @@
 
 A step is its calls (names and arguments, canonical) with their results. The same step over and over, or a few steps in turn, is a circle;
 a poll whose result changes is not, because its steps differ. What differs in any two results of the same call says nothing and is left out
-of the comparison: how long something took, and the running number of a delegation.
+of the comparison: how long something took, and the names that only one result has, as its tool declares them.
 """
 
 import hashlib
@@ -17,10 +17,10 @@ REMINDER, WARNING, STRONG_WARNING, END = 3, 5, 8, 12
 LONGEST_CIRCLE = 4  # steps
 
 # Fractions of a second are measured, whole seconds may be what a poll waits for.
-_INCIDENTAL = re.compile(r"(?<=\w)#\d+(?= · )|(?<=\brun)#\d+|\b\d+\.\d+(?=\s?(?:ms|s|sec|secs|second|seconds)\b)")
+_MEASURED = re.compile(r"\b\d+\.\d+(?=\s?(?:ms|s|sec|secs|second|seconds)\b)")
 
 # What every such text holds; looked for first because that is ten times as fast.
-_SIGN = re.compile(r"\brun#\d|[#.]\d+(?: · |\s?(?:ms|s|sec|secs|second|seconds)\b)")
+_SIGN = re.compile(r"\.\d+\s?(?:ms|s|sec|secs|second|seconds)\b")
 
 _TEXTS = {
     REMINDER: "Note: this is the third time with the same call and the same result. Use what you have, or try something else.",
@@ -39,8 +39,7 @@ class Repetition:
         """Take in one step; returns how many times it has occurred in an unbroken circle, itself included."""
         digest = hashlib.sha256()
         for call, output in zip(calls, outputs, strict=True):
-            said = _INCIDENTAL.sub("", output.text) if _SIGN.search(output.text) else output.text
-            digest.update(f"{call.name}\0{_canonical(call.arguments)}\0{said}\0".encode("utf-8", "surrogatepass"))
+            digest.update(f"{call.name}\0{_canonical(call.arguments)}\0{_lasting(output)}\0".encode("utf-8", "surrogatepass"))
         self._history.append(digest.hexdigest())
         self._history = self._history[-LONGEST_CIRCLE * END :]
         return max(self._rounds(period) for period in range(1, LONGEST_CIRCLE + 1))
@@ -61,6 +60,15 @@ class Repetition:
 def reminder(count: int) -> str:
     """What to tell the agent at this count; "" for most counts."""
     return _TEXTS.get(count, "")
+
+
+def _lasting(output: Output) -> str:
+    """What a result says without what no second one would say."""
+    said = output.text
+    if output.names:
+        names = "|".join(re.escape(name) for name in sorted(output.names, key=len, reverse=True))
+        said = re.sub(rf"(?<!\w)(?:{names})(?!\w)", "", said)
+    return _MEASURED.sub("", said) if _SIGN.search(said) else said
 
 
 def _canonical(arguments: str) -> str:

@@ -99,7 +99,7 @@ async def _start(command: str, call: CallContext) -> Output:
     if read.job.state != "running":
         return _told(read)
     how = f"{job.id} started and is running; see read_background and stop_background; it is ended when the whole task ends"
-    return Output(f"{_printed(read) or '(no output yet)'}\n[{how}]", summary=f"{job.id} started")
+    return Output(f"{_printed(read) or '(no output yet)'}\n[{how}]", summary=f"{job.id} started", names=_names(job))
 
 
 def _limit(wanted: int, scope: Scope) -> tuple[float, str]:
@@ -123,7 +123,8 @@ def _ran(command: str, result: ShellResult, limit: float, remark: str, evidence:
         said.append(f"more of the output: read_file {call}")
     text = "\n".join([result.output.rstrip("\n") or NOTHING, *remarks(said)])
     summary = "time limit" if result.timed_out else f"exit {result.exit_code}"
-    return Output(text, is_error=result.timed_out, summary=summary, ran=f"{shortened(command)} → {summary}")
+    names = (*([evidence] if evidence else []), *([] if result.log is None else [str(result.log)]))
+    return Output(text, is_error=result.timed_out, summary=summary, ran=f"{shortened(command)} → {summary}", names=names)
 
 
 def _ended(command: str, result: ShellResult, limit: float, remark: str) -> str:
@@ -139,7 +140,13 @@ def _ended(command: str, result: ShellResult, limit: float, remark: str) -> str:
 
 def _told(read: JobOutput) -> Output:
     """What a background command printed since it was last looked at, and its state."""
-    return Output(f"{_printed(read) or '(no new output)'}\n[{_described(read.job)}]", summary=f"{read.job.id} {_state(read.job)}")
+    text = f"{_printed(read) or '(no new output)'}\n[{_described(read.job)}]"
+    return Output(text, summary=f"{read.job.id} {_state(read.job)}", names=_names(read.job))
+
+
+def _names(job: Job) -> tuple[str, ...]:
+    """What only this job is called."""
+    return (job.id, str(job.log))
 
 
 def _printed(read: JobOutput) -> str:
