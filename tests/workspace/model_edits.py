@@ -1,4 +1,4 @@
-"""Two hundred edits as models really send them, from a fixed seed: 180 whose meaning is clear, 20 whose meaning is not.
+"""Edits as models really send them, from a fixed seed: 180 whose meaning is clear, 20 whose meaning is not, and 15 of those found later.
 
 Run as a module, it prints the table of what became of each kind.
 """
@@ -319,6 +319,31 @@ def _escapes_mixed(chance: random.Random) -> Made:
     return _joined(block.lines), old, 'print(\\"a\\", "b")', None
 
 
+def _number_of_its_own(chance: random.Random) -> Made:
+    """What stands in front is no line number: the search text is about a place that is not there."""
+    number, step = chance.randint(5, 9000), chance.randint(2, 9)
+    content, search, replace = chance.choice(
+        [
+            (f"names = {{{number}: 'web', {number + 1}: 'mail'}}\n", f"{number + step}: 'mail'", f"{number + step}: 'post'"),
+            (f"key: 5\n- {number}: a\n", f"{number + step}: a", f"{number + step}: b"),
+            (f"rows\n{number} | x | y\n", f"{number + step} | x", f"{number + step} | z"),
+            ("scheme\nhttp: web\n", f"{number}: web", f"{number}: mail"),
+            ("job:\n  name: timeout\n", f"{number}: timeout", f"{number}: limit"),
+            ("routes\n\nweb\nmail\n", f"{number}: web", f"{number}: site"),
+            ("first\nsecond\tx\n", f"{number}\tx", f"{number}\ty"),
+            ("ports:\n  web\n  mail\n", f"  {number * 99}: web\n  {number * 99 + 1}: mail", f"  {number * 99}: web"),
+        ]
+    )
+    return content.encode(), search, replace, None
+
+
+def _numbers_mixed_in_the_replacement(chance: random.Random) -> Made:
+    """Which of the numbers in the replacement belong to it, nobody can know."""
+    port = chance.randint(1000, 9999)
+    new = chance.choice([f"2: ports:\n3:   {port}: web\n{port + 7}: mail", f"2: ports:\n  {port}: web", f"{port}: web"])
+    return b"# services\nports:\n  - web\n", "2: ports:\n3:   - web", new, None
+
+
 CLEAR: dict[str, tuple[int, Callable[[random.Random], Made]]] = {
     "exact": (30, _exact),
     "line endings: the file has pairs": (20, _file_has_pairs),
@@ -339,6 +364,8 @@ UNCLEAR: dict[str, tuple[int, Callable[[random.Random], Made]]] = {
     "a word differs": (5, _stale),
     "twice, but for trailing whitespace": (3, _twice_but_for_trailing_space),
     "escapes mixed in the replacement": (2, _escapes_mixed),
+    "a number in front that is no line number": (12, _number_of_its_own),
+    "numbers mixed in the replacement": (3, _numbers_mixed_in_the_replacement),
 }
 
 

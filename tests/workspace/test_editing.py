@@ -136,6 +136,42 @@ def test_a_tolerance_that_fits_several_places_applies_nowhere(raw: str, search: 
     assert "fits 2 places" in text
 
 
+@pytest.mark.parametrize(
+    ("raw", "search", "replace"),
+    [
+        ("x = {1: 'a', 2: 'b'}\n", "3: 'b'", "3: 'c'"),
+        ("key: 5\n- 3: a\n", "4: a", "4: b"),
+        ("rows\n10 | x | y\n", "11 | x", "11 | z"),
+        ("http: web\n", "8080: web", "8080: mail"),
+        ("name: timeout\n", "30: timeout", "30: limit"),
+        ("b\nc\n", "7: b", "7: d"),  # a whole line, and not the seventh
+        ("a b\n", "1\tb", "1\tc"),  # the first line, and not whole
+        ("a b\n", "1\ta", "1\tc"),
+        ("a\nb\n", "800: a\n801: b", "800: c"),  # two whole lines, far away
+        ("a\nb\n", "1: a\n3: b", "1: c"),
+        ("a\n", "1: a", "1: a\n8080: b"),  # is 8080 a line number?
+        ("a\nb\n", "1: a\n2: b", "1: a\n  b"),
+        ("\na\n", "1:", "1: b"),
+    ],
+)
+def test_a_number_in_front_that_is_not_the_line_s_is_no_copied_line_number(raw: str, search: str, replace: str) -> None:
+    assert "without them" in refused(raw, Edit(search, replace))
+
+
+def test_whole_lines_with_their_numbers_have_to_be_unique_too() -> None:
+    assert "fits 2 places" in refused("a\nb\na\n", Edit("3\ta", "3\tc", all=True))
+
+
+def test_line_numbers_are_those_the_agent_read_before_its_other_edits() -> None:
+    lines = "".join(f"line {number}\n" for number in range(1, 31))
+    edits = Edit("line 1\n", "line 1\nnew\nnew\n"), Edit("20\tline 20", "20\tLINE")
+    assert b"line 19\nLINE\nline 21" in apply(lines, *edits)[0]
+    moved = apply(lines, Edit("line 1\n", "line 1\n" + "new\n" * 15))[0]
+    two = Edit("20\tline 20\n21\tline 21\n", "20\tLINE\n")
+    assert b"line 19\nLINE\nline 22" in apply(moved, two)[0]
+    assert "without them" in refused(moved, Edit("20\tline 20", "20\tLINE"))
+
+
 def test_an_exact_place_wins_over_tolerated_ones() -> None:
     assert apply("a\nb\n  a\n  b\n", Edit("  a\n  b", "  c"))[0] == b"a\nb\n  c\n"
 

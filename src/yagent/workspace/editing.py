@@ -29,7 +29,7 @@ from yagent.workspace.files import (
 )
 from yagent.workspace.indentation import distance, goes_along, indent_of, shifted
 from yagent.workspace.ledger import digest_of
-from yagent.workspace.matching import MANY, Found, Place, Text, find
+from yagent.workspace.matching import MANY, Found, Place, Text, find, has_line_numbers
 from yagent.workspace.named_path import NamedPath, printable
 from yagent.workspace.nearest import nearest
 from yagent.workspace.reading import load
@@ -39,6 +39,10 @@ __all__ = ["Edit", "EditError", "FileChangedError", "edit", "edited", "planned_e
 _ALIGNED = 4000
 _SHOWN_PLACES = 20
 _MOST_PLACES = 100_000
+_NUMBERS_IN_FRONT = (
+    "the lines of the search text begin with numbers; if they are line numbers they are not in the file, and without them the text is not "
+    "certain to be the whole lines that have these numbers: send search and replacement without them; "
+)
 _LINE_END = re.compile(r"[ \t]*(?:\r?\n|\r|\Z)")
 
 
@@ -144,9 +148,13 @@ class _Disk:
 
     def lines(self, places: Sequence[Place]) -> str:
         """The lines of the first places of the text as it is now: "line 3", "lines 3, 9, …"."""
-        numbers = [str(self.text.line_number(self._offset(place.start))) for place in places[:_SHOWN_PLACES]]
+        numbers = [str(self.line(place.start)) for place in places[:_SHOWN_PLACES]]
         more = ", …" if len(places) > _SHOWN_PLACES else ""
         return f"{'line' if len(numbers) == 1 else 'lines'} {', '.join(numbers)}{more}"
+
+    def line(self, offset: int) -> int:
+        """The 1-based line that a character of the text as it is now had before."""
+        return self.text.line_number(self._offset(offset))
 
     def _offset(self, offset: int) -> int:
         """Where a character stood; the beginning of what it replaced when it is new."""
@@ -169,7 +177,7 @@ def _apply(document: Document, one: Edit, name: str, disk: _Disk) -> tuple[Docum
     if one.search == one.replace:
         raise EditError(f"search and replacement for {name} are the same text; nothing would change")
     text = Text(document.text)
-    found = find(text, one.search, one.replace)
+    found = find(text, one.search, one.replace, disk.line)
     if found is None:
         raise EditError(_not_found(one, name, disk))
     if not found.tolerances and len(found.places) == 1:
@@ -190,7 +198,8 @@ def _apply(document: Document, one: Edit, name: str, disk: _Disk) -> tuple[Docum
 def _not_found(one: Edit, name: str, disk: _Disk) -> str:
     there = find(disk.text, one.search, one.replace) if disk.is_edited else None
     if there is None:
-        return nearest(disk.text, one.search, one.replace, name)
+        hint = _NUMBERS_IN_FRONT if has_line_numbers(one.search) else ""
+        return hint + nearest(disk.text, one.search, one.replace, name)
     where = _Disk(disk.text.text).lines(there.places)
     return f"the search text is in {name} ({where}), but an earlier edit of this call changes that place; join the two into one edit"
 

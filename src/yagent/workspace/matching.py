@@ -7,7 +7,9 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+from typing import TypeAlias
 
 from yagent.records import dataclass
 from yagent.workspace.encoding import newline_style
@@ -34,7 +36,7 @@ class Found:
     """Where a search text is, and which tolerance it took: the words for the result, None for an exact match.
 
     `search` and `replace` are the edit's texts as they were understood; `by_character` when untouched characters inside lines have to
-    be kept, too.
+    be kept, too. `first_line` is the number that was copied in front of the search text, 0 when none was.
     """
 
     places: tuple[Place, ...]
@@ -42,6 +44,7 @@ class Found:
     replace: str
     tolerances: tuple[str, ...] = ()
     by_character: bool = False
+    first_line: int = 0
 
 
 class Text:
@@ -68,27 +71,36 @@ class Text:
         return Place(self.offset(start), self.offset(end), shift)
 
 
-def find(text: Text, search: str, replace: str) -> Found | None:
-    """Where `search` is, with the least tolerance that finds it; several places when it is not unique; None when it is nowhere."""
+LineOf: TypeAlias = Callable[[int], int]
+"""The 1-based line, as the agent read it, of a character of the text."""
+
+
+def find(text: Text, search: str, replace: str, line_of: LineOf | None = None) -> Found | None:
+    """Where `search` is, with the least tolerance that finds it; several places when it is not unique; None when it is nowhere.
+
+    `line_of` is asked whether numbers in front of its lines are theirs; the lines of `text` when it is not given.
+    """
     exact = tuple(Place(at, at + len(search)) for at in _occurrences(text.text, search))
     if exact:
         return Found(exact, search, replace)
     for variant in _variants(search, replace):
-        found = _find_variant(text, variant)
+        found = _find_variant(text, variant, line_of or text.line_number)
         if found is not None:
             return found
     return _find_typographic(text, _plain(search), _plain(replace))
 
 
-def _find_variant(text: Text, variant: Found) -> Found | None:
+def _find_variant(text: Text, variant: Found, line_of: LineOf) -> Found | None:
     search, replace = _plain(variant.search), _plain(variant.replace)
     for finder in (_with_any_endings, _with_trailing_space, _with_indentation):
-        places = tuple(finder(text, search))
+        places = _that_have_the_numbers(text, variant, tuple(finder(text, search)), line_of)
         if places:
             return Found(places, search, replace, variant.tolerances + _differences(text, variant.search, places))
     shorter = search.removesuffix("\n")
     if shorter and shorter != search and replace.endswith("\n") and text.plain.endswith(shorter) and text.plain.count(shorter) == 1:
         place = text.place(len(text.plain) - len(shorter), len(text.plain))
+        if not _that_have_the_numbers(text, variant, (place,), line_of):
+            return None
         named = _differences(text, variant.search.removesuffix("\n").removesuffix("\r"), (place,))
         return Found((place,), shorter, replace[:-1], (*variant.tolerances, *named, "the file has no final line ending"))
     return None
@@ -184,31 +196,74 @@ def _with_indentation(text: Text, search: str) -> Iterator[Place]:
             yield text.place(starts[begin], finish, shift)
 
 
-_ANY_SEPARATOR = 0
 _NUMBERED = re.compile(r"[ \t]*(\d+)(?:(\t)|(→)|( ?\| ?)|(: )|(:)(?=\S|$))")
+_NO_BLANK = re.compile("[^ \t]")
+_DRIFT = 20
+"""Lines by which earlier edits may have moved a place, for each further line that is as it was read."""
+
+
+def has_line_numbers(search: str) -> bool:
+    """Say whether each line that is not blank has a number in front, as `read_file` or a search shows it."""
+    lines = _inked(search.split("\n"))
+    return bool(lines) and all(map(_NUMBERED.match, lines))
+
+
+def _that_have_the_numbers(text: Text, variant: Found, places: tuple[Place, ...], line_of: LineOf) -> tuple[Place, ...]:
+    """The places whose lines the copied numbers can be of: whole lines, and, when only one place has such, the line of that number.
+
+    Several lines in a row may have been moved by edits since they were read; one alone says too little for that.
+    """
+    if not variant.first_line:
+        return places
+    whole = tuple(place for place in places if _is_whole(text, place))
+    moved = abs(line_of(whole[0].start) - variant.first_line) if len(whole) == 1 else 0
+    return whole if moved <= _DRIFT * (len(_inked(variant.search.split("\n"))) - 1) else ()
+
+
+def _is_whole(text: Text, place: Place) -> bool:
+    """Whether a place is one of whole lines, blanks at its end aside."""
+    ends = ("\n", "\r") if text.style == "cr" else ("\n", "\r\n")
+    before = text.text[max(0, place.start - 1) : place.start]
+    if before not in ("", ends[0], ends[1][-1:]):
+        return False
+    if text.text[place.start : place.end].endswith(ends):
+        return True
+    following = _NO_BLANK.search(text.text, place.end)
+    return following is None or text.text.startswith(ends, following.start())
 
 
 def _without_line_numbers(search: str, replace: str) -> Found | None:
     """Both texts without line numbers, when each line of the search text has the next one in front."""
     lines = search.split("\n")
     body = lines[:-1] if lines[-1] == "" else lines
-    matches = [_NUMBERED.match(line) for line in body]
-    if not body or any(match is None for match in matches):
+    matches = [match for match in map(_NUMBERED.match, body) if match]
+    if not body or len(matches) < len(body):
         return None
-    numbers = [int(match.group(1)) for match in matches if match]
-    separators = {match.lastindex for match in matches if match and match.end() < len(match.string)} or {_ANY_SEPARATOR}
+    numbers = [int(match.group(1)) for match in matches]
+    separators = {match.lastindex for match in matches if match.string[match.end() :].strip()}
     if numbers != list(range(numbers[0], numbers[0] + len(numbers))) or len(separators) != 1:
         return None
-    stripped = [line[match.end() :] for line, match in zip(body, matches, strict=True) if match] + lines[len(body) :]
-    return Found((), "\n".join(stripped), _strip_numbers(replace, separators.pop()), ("line numbers copied into the search text",))
+    written = _strip_numbers(replace, separators.pop(), numbers)
+    if written is None:
+        return None
+    stripped = [match.string[match.end() :] for match in matches] + lines[len(body) :]
+    return Found((), "\n".join(stripped), written, ("line numbers copied into the search text",), first_line=numbers[0])
 
 
-def _strip_numbers(replace: str, separator: int | None) -> str:
-    lines = []
-    for line in replace.split("\n"):
-        match = _NUMBERED.match(line)
-        lines.append(line[match.end() :] if match and separator in (match.lastindex, _ANY_SEPARATOR) else line)
-    return "\n".join(lines)
+def _strip_numbers(replace: str, separator: int | None, numbers: Sequence[int]) -> str | None:
+    """The replacement without its line numbers, as it is when it has none; None when it is not certain which numbers are such."""
+    lines = replace.split("\n")
+    matches = [match if match and match.lastindex == separator else None for match in map(_NUMBERED.match, lines)]
+    if not any(matches):
+        return replace
+    near = range(numbers[0] - 1, numbers[-1] + len(lines) + 1)
+    if any(int(match.group(1)) not in near if match else line.strip() for line, match in zip(lines, matches, strict=True)):
+        return None
+    return "\n".join(line[match.end() :] if match else line for line, match in zip(lines, matches, strict=True))
+
+
+def _inked(lines: Sequence[str]) -> list[str]:
+    return [line for line in lines if line.strip()]
 
 
 _ESCAPED_QUOTE = re.compile(r"\\(?=[\"'`])")
@@ -222,7 +277,8 @@ def _without_escapes(edit: Found) -> Found | None:
     escaped, bare = _ESCAPED_QUOTE.search(edit.replace), _BARE_QUOTE.search(edit.replace)
     if escaped and bare:
         return None
-    return Found((), _ESCAPED_QUOTE.sub("", edit.search), _ESCAPED_QUOTE.sub("", edit.replace), (*edit.tolerances, "escaped quotes"))
+    search, replacement = (_ESCAPED_QUOTE.sub("", text) for text in (edit.search, edit.replace))
+    return replace(edit, search=search, replace=replacement, tolerances=(*edit.tolerances, "escaped quotes"))
 
 
 def _find_typographic(text: Text, search: str, replace: str) -> Found | None:
