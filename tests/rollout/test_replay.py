@@ -200,9 +200,14 @@ def test_completed_steps_are_numbered_over_the_whole_session(tmp_path: Path) -> 
         StepMark(1, 6, ("read_file",)),
         StepMark(2, 10, ("read_file", "read_file")),
         StepMark(3, 13, ("read_file",)),
-        StepMark(4, 14, ()),
+        StepMark(4, 14, (), ended("agent_exit").data),
         StepMark(5, 18, ("read_file",)),
     )
+
+
+def test_a_step_tells_of_the_end_that_came_before_the_next_one_and_of_no_other(tmp_path: Path) -> None:
+    found = replayed(tmp_path, META, said("x"), answer("one"), ended("paused"), ended("plain_text"), said("y"), answer("two"), said("z"))
+    assert [dict(mark.end) for mark in found.steps] == [dict(ended("plain_text").data), {}]
 
 
 def test_each_step_can_begin_another_conversation(tmp_path: Path) -> None:

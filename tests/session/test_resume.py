@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Any
@@ -11,7 +10,6 @@ from typing import Any
 import pytest
 
 from tests.llm.wire import FORMATS
-from tests.session.test_limits import PROVIDER
 from tests.support.fixtures import commit
 from tests.support.model_server import Agent, Call, ModelServer, Reply, RequestView, call, hand_over
 from tests.support.session import Opened, Sessions
@@ -65,7 +63,7 @@ def assert_answered_once(view: RequestView) -> None:
     assert sorted(results) == sorted(seen.id for entry in view.entries for seen in entry.calls)
 
 
-async def _stopped(sessions: Sessions, server: ModelServer, director: Any, at: str, work: Work, **more: Any) -> TaskResult:
+async def stopped(sessions: Sessions, server: ModelServer, director: Any, at: str, work: Work, **more: Any) -> TaskResult:
     """A task that is stopped while an agent speaks: `work` ends with the reply that never arrives."""
     opened: list[Opened] = []
 
@@ -82,7 +80,7 @@ async def _stopped(sessions: Sessions, server: ModelServer, director: Any, at: s
     return result
 
 
-async def _two_steps(agent: Agent) -> Reply:
+async def two_steps(agent: Agent) -> Reply:
     await agent.call("create_file", path="made.txt", content="made\n")
     await agent.call("read_file", path="made.txt")
     return Reply("lost words")
@@ -92,7 +90,7 @@ async def _two_steps(agent: Agent) -> Reply:
 async def test_a_delegation_that_was_stopped_goes_on_and_its_result_takes_the_place_of_the_first(
     sessions: Sessions, model_server: ModelServer, workspace: Path, api_format: str
 ) -> None:
-    first = await _stopped(sessions, model_server, [call("delegate_coding", task="work")], "are Coding", _two_steps, api_format=api_format)
+    first = await stopped(sessions, model_server, [call("delegate_coding", task="work")], "are Coding", two_steps, api_format=api_format)
     before, count = _of(model_server, "are Coding")[-1], len(model_server.views)
     model_server.play({"are the Director": ["all done"], "are Coding": [hand_over("made it")]})
     async with sessions.open(mode="yolo", api_format=api_format, resume=Resume(first.session)) as opened:
@@ -111,7 +109,7 @@ async def test_a_delegation_that_was_stopped_goes_on_and_its_result_takes_the_pl
 async def test_the_record_of_a_continued_delegation_is_a_new_file_with_its_id_and_the_directors_is_the_same(
     sessions: Sessions, model_server: ModelServer
 ) -> None:
-    first = await _stopped(sessions, model_server, [call("delegate_coding", task="work")], "are Coding", _two_steps)
+    first = await stopped(sessions, model_server, [call("delegate_coding", task="work")], "are Coding", two_steps)
     before = sorted(sessions.home.glob(".yagent/data/rollout/**/*.jsonl"))
     model_server.play({"are the Director": ["all done"], "are Coding": [hand_over("made it")]})
     async with sessions.open(mode="yolo", resume=Resume(first.session)) as opened:
@@ -128,7 +126,7 @@ async def test_the_record_of_a_continued_delegation_is_a_new_file_with_its_id_an
 
 
 async def test_each_end_writes_one_checkpoint_before_its_terminal_record(sessions: Sessions, model_server: ModelServer) -> None:
-    await _stopped(sessions, model_server, [call("delegate_coding", task="work")], "are Coding", _two_steps)
+    await stopped(sessions, model_server, [call("delegate_coding", task="work")], "are Coding", two_steps)
     for path in sessions.home.glob(".yagent/data/rollout/**/*.jsonl"):
         records = [entry.record for entry in read(path)]
         assert [isinstance(record, AgentCheckpoint) for record in records].count(True) == 1
@@ -143,7 +141,7 @@ async def test_the_director_who_was_stopped_while_he_spoke_is_asked_the_same_aga
         await agent.call("read_file", path="notes.txt")
         return Reply("lost words")
 
-    first = await _stopped(sessions, model_server, None, "are the Director", work)
+    first = await stopped(sessions, model_server, None, "are the Director", work)
     before = model_server.views[-1]
     model_server.play({"are the Director": ["second thoughts"]})
     async with sessions.open(mode="yolo", resume=Resume(first.session[:4])) as opened:
@@ -155,7 +153,7 @@ async def test_the_director_who_was_stopped_while_he_spoke_is_asked_the_same_aga
 async def test_new_words_to_a_stopped_session_come_with_a_report_of_what_was_under_way(
     sessions: Sessions, model_server: ModelServer
 ) -> None:
-    first = await _stopped(sessions, model_server, [call("delegate_coding", task="work")], "are Coding", _two_steps)
+    first = await stopped(sessions, model_server, [call("delegate_coding", task="work")], "are Coding", two_steps)
     model_server.play({"are the Director": ["understood"]})
     async with sessions.open(mode="yolo", resume=Resume(first.session)) as opened:
         result = await opened.do("leave it as it is")
@@ -307,7 +305,7 @@ async def test_every_role_goes_on_with_the_request_it_was_stopped_in(sessions: S
         return Reply("lost words")
 
     who = {"coding": "are Coding", "repo": "are Repo", "chat": "are Chat", "devops": "are DevOps"}[role]
-    first = await _stopped(sessions, model_server, [call(f"delegate_{role}", task="work")], who, work)
+    first = await stopped(sessions, model_server, [call(f"delegate_{role}", task="work")], who, work)
     before, count = _of(model_server, who)[-1], len(model_server.views)
     model_server.play({"are the Director": ["all done"], who: [hand_over("did it")]})
     async with sessions.open(mode="yolo", resume=Resume(first.session)) as opened:
@@ -315,76 +313,8 @@ async def test_every_role_goes_on_with_the_request_it_was_stopped_in(sessions: S
     assert json.dumps(_blocks(_messages(before))) == json.dumps(_blocks(_messages(model_server.views[count])))
 
 
-def _of_another_digest(sessions: Sessions) -> None:
-    (path,) = sessions.home.glob(".yagent/data/rollout/**/*_coding.jsonl")
-    path.write_text(re.sub(r'"digest":"[0-9a-f]{8}', '"digest":"00000000', path.read_text()))
-
-
-REFUSED: dict[str, tuple[str, Callable[[Sessions], object]]] = {
-    "over_budget": ("[resume]\nmax_replay_messages = 2\n", lambda sessions: None),
-    "workspace_moved": (
-        '[resume]\ndegrade_on_workspace_change = "block"\n',
-        lambda sessions: commit(sessions.workspace, "commit", "-q", "--allow-empty", "-m", "moved"),
-    ),
-    "digest_mismatch": ("", _of_another_digest),
-}
-
-
-@pytest.mark.parametrize("words", ["", "And now something else."], ids=["going on", "new words"])
-@pytest.mark.parametrize("reason", REFUSED)
-async def test_a_delegation_that_may_not_go_on_gives_its_parent_a_report_without_a_model(
-    sessions: Sessions, model_server: ModelServer, reason: str, words: str
-) -> None:
-    first = await _stopped(sessions, model_server, [call("delegate_coding", task="work")], "are Coding", _two_steps)
-    count = len(model_server.views)
-    more, happens = REFUSED[reason]
-    happens(sessions)
-    sessions.configure(more)
-    model_server.play({"are the Director": ["I see"]})
-    async with sessions.open(mode="yolo", resume=Resume(first.session)) as opened:
-        result = await (opened.do(words) if words else opened.go_on())
-    (asked,) = model_server.views[count:]
-    (told,) = (result for entry in asked.entries for result in entry.results)
-    assert told.text.startswith(f"[coding#1 · degraded · {reason}]\n")
-    assert "made.txt" in told.text
-    assert not told.is_error
-    assert any(reason in warning for warning in result.warnings)
-    (note,) = sessions.home.glob(".yagent/notes/**/*.md")
-    assert '"status": "degraded"' in note.read_text()
-    assert reason in note.read_text()
-
-
-LARGE = "word " * 25_000  # about 31,000 tokens
-
-
-async def _writes_much(agent: Agent) -> Reply:
-    await agent.call("create_file", path="made.txt", content=LARGE)
-    return Reply("lost words")
-
-
-@pytest.mark.parametrize(
-    ("settings", "goes_on"),
-    [
-        ("", True),  # nobody knows the window
-        ("context_window = 200000\n", True),
-        ("context_window = 32000\n", False),
-        ("context_window = 32000\n[resume]\nreplay_token_budget = 50000\n", True),
-        ("context_window = 200000\n[resume]\nreplay_token_budget = 5000\n", False),
-    ],
-)
-async def test_without_a_budget_a_delegation_goes_on_as_far_as_the_models_window_allows(
-    sessions: Sessions, model_server: ModelServer, settings: str, goes_on: bool
-) -> None:
-    first = await _stopped(sessions, model_server, [call("delegate_coding", task="work")], "are Coding", _writes_much)
-    sessions.configure(PROVIDER.format(url=sessions.url, api_format="openai") + settings)
-    environ = {name: value for name, value in sessions.environment().items() if not name.startswith("YAGENT_")}
-    async with sessions.open(environ=environ, resume=Resume(first.session)) as opened:
-        _, coding = await opened.session.query(ListUnderWay())
-    assert coding.reasons == (() if goes_on else ("over_budget",))
-
-
 async def test_a_workspace_that_moved_is_told_and_goes_on_where_that_is_wanted(sessions: Sessions, model_server: ModelServer) -> None:
-    first = await _stopped(sessions, model_server, [call("delegate_coding", task="work")], "are Coding", _two_steps)
+    first = await stopped(sessions, model_server, [call("delegate_coding", task="work")], "are Coding", two_steps)
     commit(sessions.workspace, "commit", "-q", "--allow-empty", "-m", "moved")
     model_server.play({"are the Director": ["all done"], "are Coding": [hand_over("made it")]})
     async with sessions.open(mode="yolo", resume=Resume(first.session)) as opened:
@@ -422,7 +352,7 @@ async def test_a_session_is_open_in_one_process_at_a_time(sessions: Sessions, mo
 async def test_rights_that_changed_meanwhile_are_told_in_each_request_and_never_recorded(
     sessions: Sessions, model_server: ModelServer
 ) -> None:
-    first = await _stopped(sessions, model_server, [call("delegate_coding", task="work")], "are Coding", _two_steps)
+    first = await stopped(sessions, model_server, [call("delegate_coding", task="work")], "are Coding", two_steps)
     count = len(model_server.views)
     model_server.tolerate = ("prefix",)
     model_server.play({"are the Director": ["all done"], "are Coding": [hand_over("made it")]})

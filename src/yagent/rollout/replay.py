@@ -63,11 +63,13 @@ class Segment:
 @dataclass(frozen=True, slots=True)
 class StepMark:
     """A completed step of the agent: its number, counted from 1 over the whole session; the ordinal of its last record, where another
-    session can begin; the names of the tools it called, none for an answer in words."""
+    session can begin; the names of the tools it called, none for an answer in words; what the terminal record tells that came before the
+    next step, empty where there is none."""
 
     step: int
     ordinal: int
     tools: tuple[str, ...]
+    end: Mapping[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,6 +167,7 @@ class _Run:
     marks: list[StepMark] = field(default_factory=list)
     asked: Message | None = None  # the step that is not marked yet
     reached: int = 0  # ordinal of its last record
+    ended: Mapping[str, Any] = field(default_factory=dict)  # what the newest terminal record since it tells
 
     def __post_init__(self) -> None:
         self.paired = Paired(self.account)
@@ -226,6 +229,7 @@ class _Run:
     def _event(self, record: EventMessage) -> None:
         if record.is_terminal:
             self.stop_reason, self.is_new_run = str(record.data.get("stop_reason", "unaccounted")), True
+            self.ended = record.data
         elif (step := reached_step(record)) is not None:
             self.step, self.is_new_run = step, False
         elif record.name == RESUMED:
@@ -251,7 +255,7 @@ class _Run:
             is_more_of_it = self.asked is not None and self.paired.goes_on()
             if not is_more_of_it:
                 self._mark()
-            self.asked, self.reached, self.asked_at = message, ordinal, ordinal
+            self.asked, self.reached, self.asked_at, self.ended = message, ordinal, ordinal, {}
             self.begun.clear()
             self.said.append((False, message.text))
         else:
@@ -264,7 +268,7 @@ class _Run:
         """The step under way is complete."""
         if self.asked is not None:
             tools = tuple([call.name for call in self.asked.calls])
-            self.marks.append(StepMark(len(self.marks) + 1, self.reached, tools))
+            self.marks.append(StepMark(len(self.marks) + 1, self.reached, tools, self.ended))
             self.asked = None
 
 

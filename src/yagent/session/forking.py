@@ -10,13 +10,14 @@ from yagent.protocol.ids import DIRECTOR, AgentIdentity, SessionId
 from yagent.protocol.stop import USAGE
 from yagent.records import dataclass
 from yagent.rollout.reader import Account
-from yagent.rollout.records import SessionMeta
+from yagent.rollout.records import EventMessage, SessionMeta
 from yagent.rollout.replay import Replayed, StepMark, replay
 from yagent.rollout.scan import session_records
 from yagent.rollout.writer import Numbers, SessionLog
 from yagent.runtime.atomic import make_private_directory
 from yagent.runtime.clock import Clock
 from yagent.runtime.supervise import Domain, in_thread
+from yagent.session.taking_up import MAY_GO_ON
 
 
 class NoSuchStep(YagentError):
@@ -41,7 +42,8 @@ async def steps_of(directory: Path, session: SessionId) -> Replayed:
 
 
 async def fork_session(directory: Path, session: SessionId, step: int, clock: Clock) -> Fork:
-    """A new session whose conversation is that of `session` up to the end of the Director's step number `step`, counted from 1.
+    """A new session whose conversation is that of `session` up to the end of the Director's step number `step`, counted from 1. After a
+    step that ended a task it has that end too: nothing is left to go on with.
 
     Raises `NoSuchStep`, `RolloutError` when nothing can be written, and what reading the old session raises.
     """
@@ -59,16 +61,20 @@ async def fork_session(directory: Path, session: SessionId, step: int, clock: Cl
         VERSION,
         board_id=past.meta.board_id or session,
         task=past.meta.task,
+        git=past.meta.git,
         forked_from={"session": session, "ordinal": mark.ordinal},
     )
+    has_answer = not (set(mark.tools) - {"agent_exit"}) and mark.end.get("stop_reason", "") not in MAY_GO_ON
     async with Domain("fork") as domain:
         started = f"{clock.wall():%Y%m%d-%H%M%S}"
         log = SessionLog(directory, new, started, Numbers(mark.ordinal), clock, domain, make_private_directory)
         writer = log.open(AgentIdentity(DIRECTOR))
         writer.append(meta)
+        if has_answer:
+            writer.append(EventMessage("task_complete", mark.end))
         await writer.barrier()
         await writer.close()
-    return Fork(new, mark, goes_on=bool(mark.tools) and mark.tools != ("agent_exit",))
+    return Fork(new, mark, goes_on=not has_answer)
 
 
 def _how_many(count: int) -> str:

@@ -82,7 +82,7 @@ class Runs:
         activity = above.below(idle=settings.idle_timeout, total=settings.total_timeout)
         self._activities[identity.delegation_id] = activity
         taken = None if resumption is None or shop.taking_up is None else shop.taking_up.of(identity.delegation_id)
-        seat = seat_for(shop, commission, parent_delegation=parent.agent.delegation_id, taken=taken)
+        seat = seat_for(shop, commission, parent_delegation=parent.agent.delegation_id, taken=taken, git=self._task.git)
         control = self._task.controls.delegation(identity, parent.agent.delegation_id)
         hooks = control.hooks(nudging(role.nudges, shop.prompts.text(f"reminders/{role.nudge}.md")), Hints(shop, seat, taken).hint)
         frame = self._frame(seat, control, activity)

@@ -238,7 +238,8 @@ class TaskRunner:
             if words is not None and self._before is not None:
                 self._shop.domain.go("record the state before", self._record_state(seat.recorder, self._before))
             activity = Activity(self._shop.clock, total=self._settings.timeout)
-            parts = TaskParts(self.controls, account, owned.permissions, jobs, activity, self._context_now, owned.surroundings.watch)
+            ways = self._context_now, owned.surroundings.watch
+            parts = TaskParts(self.controls, account, owned.permissions, jobs, activity, *ways, _identity(found))
             loop, frame = Runs(self._shop, parts).director(seat, control, self._policy(), taken)
             self._loop, control.steps = loop, lambda: loop.steps
             seat.fitting.standing = first_message_context(found.environment, found.documents)
@@ -281,8 +282,7 @@ class TaskRunner:
         return seat
 
     def _seat_of_director(self, words: str | None, found: Found | None, taken: TakenUp | None) -> Seat:
-        facts = None if found is None or not found.git.is_repository else found.git
-        git = {} if facts is None else {"head": facts.head, "branch": facts.branch, "dirty": facts.dirty}
+        git = _identity(found)
         commission = Commission(DIRECTOR, AgentIdentity(DIRECTOR.name), "", "", words or "")
         return seat_for(self._shop, commission, taken=taken, git=git)
 
@@ -375,3 +375,9 @@ class TaskRunner:
         else:
             publisher.publish(ConversationResult(text=result.answer, stop_reason=reason, usage=result.usage))
         return result
+
+
+def _identity(found: Found | None) -> dict[str, Any]:
+    """The repository as the records name it (I-03), empty where there is none."""
+    facts = None if found is None or not found.git.is_repository else found.git
+    return {} if facts is None else {"head": facts.head, "branch": facts.branch, "dirty": facts.dirty}

@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 from yagent.agents.loop.frame import EventPublisher
 from yagent.agents.loop.recorder import Recorder
@@ -83,8 +84,9 @@ class Workshop:
 
 @dataclass(frozen=True, slots=True)
 class TaskParts:
-    """Made for one task and shared by its whole agent tree. `context()` gives the block about the
-    workspace that an agent's first message begins with; `watch_files()` begins to watch the files, and gives what tells their changes."""
+    """Made for one task and shared by its whole agent tree. `context()` gives the block about the workspace that an
+    agent's first message begins with; `watch_files()` begins to watch the files, and gives what tells their changes; `git` is the identity
+    of the repository as the records name it."""
 
     controls: Controls
     account: TaskAccount
@@ -93,3 +95,4 @@ class TaskParts:
     activity: Activity
     context: Callable[[], Awaitable[str]]
     watch_files: Callable[[], Awaitable[Callable[[], Awaitable[tuple[str, ...] | None]]]]
+    git: Mapping[str, Any]

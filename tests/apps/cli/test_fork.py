@@ -63,6 +63,14 @@ def test_after_the_answer_only_new_words_go_on(project: Path, old: Path, capfd: 
     assert words(project, new)[-1] == "the answer"
     assert "yagent resume" not in told
     assert f'yagent -r {new} -p "…"' in told
+    (line,) = [line for line in run(capfd, "list")[1].splitlines() if line.startswith(new)]
+    assert "answered" in line
+    assert "with new words" in line
+    again, told = forked(capfd, new, 4)
+    assert "yagent resume" not in told
+    assert words(project, again) == words(project, new)
+    before, told = forked(capfd, new, 3)
+    assert f"yagent resume {before}" in told
 
 
 def test_a_fork_of_a_fork_may_begin_before_it_or_in_it(project: Path, old: Path, capfd: pytest.CaptureFixture[str]) -> None:
