@@ -234,3 +234,18 @@ def test_what_is_no_file_among_the_records_is_left_out_and_told(
     code, shown, _ = run(capfd, "show", "abc")
     assert code == 0
     assert "20260101-100001_abc_coding.jsonl: left out (not a regular file)" in shown
+
+
+def test_a_result_that_replaced_an_earlier_one_is_told_as_such(project: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    call = ToolCall("call_1", "delegate_coding", "{}")
+    results = [ResponseItem(result_message(ToolResult("call_1", "delegate_coding", text))) for text in ("stopped", "made it", "made it")]
+    again = ResponseItem(Message("assistant", (call,)))
+    words = ResponseItem(user_message("x"))
+    write(project, "20260101-100000_aaaa.jsonl", meta("aaaa", project), words, again, *results, again, results[0], ended("agent_exit"))
+    _, out, _ = run(capfd, "show", "aaaa")
+    told = [line.split("got the result of ")[1] for line in out.splitlines() if "got the result" in line]
+    once, instead = "delegate_coding (call_1):", "delegate_coding (call_1), in the place of the one before:"
+    assert told == [once, instead, once, once]
+    code, out, err = run(capfd, "show", "aaaa", "--steps")
+    assert (code, out) == (0, "1  delegate_coding\n2  delegate_coding\n")
+    assert "1 result was replaced by a later one for the same call" in err

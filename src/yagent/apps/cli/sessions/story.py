@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from yagent.apps.cli.progress import write_to_standard_error
 from yagent.apps.cli.sessions.finding import Files, find, label, moment, of_role, print_lines, records
 from yagent.apps.cli.sessions.words import BOOKKEEPING, ended, readable, shortened, stood, tokens
 from yagent.protocol.messages import Message, Part, Reasoning, Text, ToolCall, ToolResult
@@ -45,7 +46,11 @@ def show_command(context: typer.Context, options: ShowOptions) -> None:
 def _steps(files: Files) -> Iterator[str]:
     """Every step of the Director, those of the sessions this one begins in too."""
     director = files[0]
-    steps = replay(session_records(director.parent, session_of(director), Account()).director).steps
+    past = replay(session_records(director.parent, session_of(director), Account()).director)
+    steps = past.steps
+    if past.superseded:
+        what = "result was" if past.superseded == 1 else "results were"
+        write_to_standard_error(f"yagent: {past.superseded} {what} replaced by a later one for the same call; the later one counts.")
     for each in steps:
         yield f"{each.step:>{len(str(len(steps)))}}  {', '.join(each.tools) or 'answered'}"
 
@@ -57,6 +62,8 @@ class _Story:
         self._clip: Callable[[str], str] = str if full else _clipped
         self._open: dict[Path, dict[str, str]] = {}  # calls without a result: id to name
         self._unsealed: dict[Path, None] = {}
+        self._results: dict[Path, dict[str, str]] = {}  # of the newest calls: id to text
+        self._replacing: frozenset[str] = frozenset()  # ids of the results of this record that take the place of others
 
     def lines(self, files: Files) -> Iterator[str]:
         """Everything the files hold, and at the end what could not be read."""
@@ -82,8 +89,14 @@ class _Story:
                 known = self._open.setdefault(path, {})
                 for call in record.message.calls:
                     known[call.id] = call.name
-                for result in record.message.results:
-                    known.pop(result.call_id, None)
+                had = self._results.setdefault(path, {})
+                for call in record.message.calls:
+                    had.pop(call.id, None)
+                results = {result.call_id: result.text for result in record.message.results}
+                self._replacing = frozenset(name for name, text in results.items() if had.get(name, text) != text)
+                had.update(results)
+                for name in results:
+                    known.pop(name, None)
 
     def _torn(self, path: Path) -> Iterator[str]:
         """What a reader has to know of a run whose end was never recorded."""
@@ -126,7 +139,9 @@ class _Story:
             case ToolCall():
                 return f"called {part.name} ({part.id}):", self._clip(readable(part))
             case ToolResult():
-                return f"got {'an error' if part.is_error else 'the result'} of {part.name} ({part.call_id}):", self._clip(part.text)
+                what = "an error" if part.is_error else "the result"
+                instead = ", in the place of the one before" if part.call_id in self._replacing else ""
+                return f"got {what} of {part.name} ({part.call_id}){instead}:", self._clip(part.text)
 
     def _event(self, event: EventMessage) -> Iterator[tuple[str, str]]:
         if event.is_terminal:
