@@ -2,6 +2,7 @@
 
 import asyncio
 import logging
+import threading
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -18,7 +19,8 @@ from yagent.tools.bounds import MAX_BYTES, MAX_LINES, NOTHING
 from yagent.tools.parameters import Describe
 from yagent.tools.spec import AnySpec, CallContext, Effect, Output, Spec
 from yagent.tools.surface import Surface
-from yagent.workspace.actions import Action, EditPath, Mode, ReadPath
+from yagent.workspace.actions import Action, EditPath, Mode, ReadPath, ShellLine
+from yagent.workspace.permissions import Permissions, PermissionSettings
 
 
 @dataclass(frozen=True, slots=True)
@@ -262,6 +264,25 @@ async def test_what_never_stops_changing_is_given_up(desk: Desk) -> None:
     assert output.is_error
     assert "kept changing" in output.text
     assert probe.log == ["actions"]
+
+
+@pytest.mark.parametrize(
+    ("action", "threads"),
+    [(ShellLine("rm a.txt", "."), 2), (EditPath("a.txt", "delete"), 2), (EditPath("a.txt", "replace"), 2), (EditPath("a.txt", "edit"), 0)],
+)
+async def test_what_takes_time_to_judge_never_holds_up_the_event_loop(desk: Desk, action: Action, threads: int) -> None:
+    (desk.workspace / "a.txt").write_text("user's")
+    looked: list[int] = []
+
+    def recoverable(path: Path) -> bool:
+        looked.append(threading.get_ident())
+        return True
+
+    permissions = Permissions(PermissionSettings(desk.workspace, Mode.YOLO, recoverable=recoverable))
+    Probe(desk, actions=lambda parameters: (action,))
+    assert not (await desk.invoker.invoke(call("probe"), replace(desk.scope, permissions=permissions))).is_error
+    assert len(looked) >= threads
+    assert threading.get_ident() not in looked
 
 
 async def test_waiting_for_another_writer_costs_no_time_of_the_tool(desk: Desk) -> None:

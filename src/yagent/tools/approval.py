@@ -2,6 +2,7 @@
 
 import shlex
 from collections.abc import Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any, Final
 from uuid import uuid4
@@ -11,7 +12,7 @@ from yagent.records import dataclass
 from yagent.runtime.supervise import in_thread
 from yagent.tools.bounds import sayable
 from yagent.tools.spec import AnySpec, CallContext
-from yagent.workspace.actions import Decision, Mode, Verdict
+from yagent.workspace.actions import Action, Decision, EditPath, Mode, ShellLine, Verdict
 from yagent.workspace.guard import NO_PLACE, GuardError, fingerprint
 
 
@@ -47,7 +48,7 @@ class Approval:
 
         Raises the YagentError of a call that cannot succeed, so that nobody need be asked about it.
         """
-        verdict = self._judge()
+        verdict = await self._judge()
         self._approved = None
         if verdict.decision is Decision.ALLOW:
             return None
@@ -66,14 +67,15 @@ class Approval:
         """Whether the call may still be made, after waiting for an answer or for another writer: judged again, on the same content."""
         if self._approved is None and not self._spec.mutates:
             return True  # nobody was waited for
-        verdict = self._judge()
+        verdict = await self._judge()
         if verdict.decision is Decision.ALLOW:
             return True
         return verdict == self._approved and await in_thread(fingerprint, verdict.touches) == self._seen
 
-    def _judge(self) -> Verdict:
-        """What the rules say now."""
-        return self._call.scope.permissions.judge(self._spec.name, self._actions, declared_dangerous=self._declared_dangerous)
+    async def _judge(self) -> Verdict:
+        """What the rules say now; beside the event loop where much may have to be looked at."""
+        judge = partial(self._call.scope.permissions.judge, self._spec.name, self._actions, declared_dangerous=self._declared_dangerous)
+        return await in_thread(judge) if any(map(_takes_time, self._actions)) else judge()
 
     async def _ask(self, verdict: Verdict) -> Refused | None:
         """Put the question to the user, and keep the grant they chose. What is shown was taken after the fingerprint."""
@@ -99,6 +101,11 @@ class Approval:
             if warning:
                 self._call.progress(warning)
         return None
+
+
+def _takes_time(action: Action) -> bool:
+    """Whether judging an action costs more than a look at one path: each word of a line is looked at, and all that is lost with a file."""
+    return isinstance(action, ShellLine) or (isinstance(action, EditPath) and action.change in ("replace", "delete", "rename"))
 
 
 def _declined(name: str, verdict: Verdict, answer: Answer) -> str:

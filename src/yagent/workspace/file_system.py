@@ -71,3 +71,25 @@ class LocalFileSystem:
                 return file.read(limit).decode("utf-8", "surrogateescape")
         except OSError:
             return None
+
+
+class SeenOnce:
+    """A file system as it was when each of its names was first looked at."""
+
+    def __init__(self, file_system: FileSystem) -> None:
+        self._file_system = file_system
+        self._entries: dict[str, Entry | None] = {}
+        self._names: dict[str, tuple[str, ...]] = {}
+
+    def look(self, path: str) -> Entry | None:
+        if path not in self._entries:
+            self._entries[path] = self._file_system.look(path)
+        return self._entries[path]
+
+    def names(self, directory: str) -> tuple[str, ...]:
+        if directory not in self._names:
+            self._names[directory] = self._file_system.names(directory)
+        return self._names[directory]
+
+    def text(self, path: str, limit: int) -> str | None:
+        return self._file_system.text(path, limit)

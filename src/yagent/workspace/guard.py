@@ -15,7 +15,7 @@ from pathlib import Path
 
 from yagent.errors import YagentError
 from yagent.records import dataclass
-from yagent.workspace.file_system import FileSystem, LocalFileSystem
+from yagent.workspace.file_system import FileSystem, LocalFileSystem, SeenOnce
 
 MAX_LINKS = 40
 """As many links as Linux follows in one resolution."""
@@ -96,6 +96,10 @@ class Guard:
             passed=tuple(Path(link) for link in resolved.passed),
             follow_last=follow_last,
         )
+
+    def remembering(self) -> Guard:
+        """Return a guard that looks at each place once: for one verdict, whose words name the same places over and over."""
+        return _RememberingGuard(self)
 
     def verify(self, location: Location) -> None:
         """Raise GuardError when the location leads elsewhere than when it was judged. Called right before the effect."""
@@ -179,6 +183,25 @@ class Guard:
                 current = ""
             pending.extend(piece for piece in reversed(entry.target.split("/")) if piece not in ("", "."))
         return _Resolved(current or "/", tuple(passed))
+
+
+class _RememberingGuard(Guard):
+    def __init__(self, guard: Guard) -> None:
+        super().__init__(guard.root, home=guard.home, roots=guard.roots[1:], file_system=SeenOnce(guard.file_system))
+        self._locations: dict[tuple[str, str, bool, bool], Location] = {}
+        self._own: dict[str, str] = {}
+
+    def locate(self, path: str, *, directory: Path | None = None, literal: bool = False, follow_last: bool = True) -> Location:
+        key = (path, str(directory or self.root), literal, follow_last)
+        if key not in self._locations:
+            self._locations[key] = super().locate(path, directory=directory, literal=literal, follow_last=follow_last)
+        return self._locations[key]
+
+    def _resolved(self, path: Path) -> str:
+        key = str(path)
+        if key not in self._own:
+            self._own[key] = super()._resolved(path)
+        return self._own[key]
 
 
 def _parents(path: str) -> Iterable[str]:

@@ -160,37 +160,42 @@ class Permissions:
             return False
 
     def judge(self, tool: str, actions: Sequence[Action], *, declared_dangerous: bool = False) -> Verdict:
-        """Judge one call of `tool`. `declared_dangerous` is the model's own word; it can only turn allow into ask."""
-        judged = _Judged(tool)
+        """Judge one call of `tool`. `declared_dangerous` is the model's own word; it can only turn allow into ask.
+
+        Blocks: what it costs grows with the words of a shell line and with what is on disk. May run in any thread.
+        """
+        judged, mode = _Judged(tool), self.mode
         by_name = self._book.tool(tool)
         if by_name is not None and by_name.decision is not Decision.ALLOW:
             judged.add(by_name)
         for action in actions:
             try:
-                self._judge_one(action, judged, tool_allowed=by_name is ALLOWED)
+                self._judge_one(action, judged, mode, tool_allowed=by_name is ALLOWED)
                 self._follow_move(action, actions)
             except GuardError as error:
                 judged.add(Finding(Decision.DENY, Reason(NO_PLACE, str(error))))
-        if declared_dangerous and self.mode is Mode.ASK and not judged.ruled:
+        if declared_dangerous and mode is Mode.ASK and not judged.ruled:
             judged.add(asks("declared_dangerous", "the model itself calls this dangerous"))
         return judged.verdict(" ".join(_subject(action) for action in actions) or tool)
 
-    def _judge_one(self, action: Action, judged: _Judged, *, tool_allowed: bool) -> None:
+    def _judge_one(self, action: Action, judged: _Judged, mode: Mode, *, tool_allowed: bool) -> None:
         match action:
             case ShellLine(command, directory):
-                self._judge_line(command, directory, judged)
+                self._judge_line(command, directory, judged, mode)
             case ReadPath(path, recursive):
                 location = self.guard.locate(path)
-                judged.add(self._paths.read(location, self.mode, recursive=recursive, filtered=True), location)
+                judged.add(self._paths.read(location, mode, recursive=recursive, filtered=True), location)
             case EditPath(path, change):
                 location = self.guard.locate(path, follow_last=change not in ("delete", "rename"))
-                finding = self._paths.edit(location, change, self.mode)
+                finding = self._paths.edit(location, change, mode)
                 inside_edit = finding.reason is not None and finding.reason.code == "edit"
                 judged.add(ALLOWED if tool_allowed and inside_edit else finding, location)
             case Network(target):
-                judged.add(self._use("network", f"this reaches {target}", tool_allowed=tool_allowed, yolo=is_loopback(target)))
+                free = tool_allowed or mode is Mode.FULL_YOLO or (mode is Mode.YOLO and is_loopback(target))
+                judged.add(ALLOWED if free else asks("network", f"this reaches {target}"))
             case UseTool(name):
-                judged.add(self._use("tool", f"what {name} does is not known here", f"tool({name})", tool_allowed=tool_allowed))
+                free = tool_allowed or mode is Mode.FULL_YOLO
+                judged.add(ALLOWED if free else asks("tool", f"what {name} does is not known here", f"tool({name})"))
             case Delegate():
                 judged.add(ALLOWED)
 
@@ -203,16 +208,11 @@ class Permissions:
                 if isinstance(other, EditPath) and other.change == "create":
                     self._paths.moved(self.guard.locate(other.path).resolved)
 
-    def _judge_line(self, command: str, directory: str, judged: _Judged) -> None:
+    def _judge_line(self, command: str, directory: str, judged: _Judged, mode: Mode) -> None:
         location = self.guard.locate(directory)
-        if not location.inside and self.mode is not Mode.FULL_YOLO:
+        if not location.inside and mode is not Mode.FULL_YOLO:
             judged.add(asks("outside_directory", f"the command would run in {location.resolved}, outside the workspace"))
-        judged.add_line(self._shell.judge(command, location.resolved, self.mode))
-
-    def _use(self, code: str, text: str, rule: str = "", *, tool_allowed: bool, yolo: bool = False) -> Finding:
-        if tool_allowed or self.mode is Mode.FULL_YOLO or (yolo and self.mode is Mode.YOLO):
-            return ALLOWED
-        return asks(code, text, rule)
+        judged.add_line(self._shell.seen_once().judge(command, location.resolved, mode))
 
     @cached_property
     def _book(self) -> RuleBook:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import fnmatch
 import unicodedata
 from collections.abc import Iterable
+from copy import copy
 from functools import cached_property
 from pathlib import Path
 from typing import Literal
@@ -106,16 +107,8 @@ GUARDED_BELOW_HOME = (
 """What shells, desktops and tools of the user start or read by themselves, relative to the home directory."""
 
 SECRET_OF_SYSTEM = (
-    "/etc/shadow",
-    "/etc/shadow-",
-    "/etc/gshadow",
-    "/etc/gshadow-",
-    "/etc/sudoers",
-    "/etc/sudoers.d",
-    "/etc/ssl/private",
-    "/root/.ssh",
-    "/var/run/secrets",
-    "/run/secrets",
+    *("/etc/shadow", "/etc/shadow-", "/etc/gshadow", "/etc/gshadow-", "/etc/sudoers", "/etc/sudoers.d"),
+    *("/etc/ssl/private", "/root/.ssh", "/var/run/secrets", "/run/secrets"),
 )
 
 RUNS_LATER = (".envrc", ".vscode", ".idea", ".husky", ".devcontainer", ".mcp.json", ".pre-commit-config.yaml", ".githooks")
@@ -172,9 +165,24 @@ class ProtectedSet:
     def __init__(self, settings: ProtectedSettings, guard: Guard) -> None:
         self._settings = settings
         self._guard = guard
+        self._known: dict[Location, Protection | None] | None = None
+
+    def seen_by(self, guard: Guard) -> ProtectedSet:
+        """Return this set for one verdict, whose guard remembers: it looks at each location once."""
+        for name in ("_places", "secret_names", "secret_endings", "_single_secrets"):
+            getattr(self, name)  # found out once for all verdicts
+        found = copy(self)
+        found._guard, found._known = guard, {}
+        return found
 
     def of(self, location: Location) -> Protection | None:
         """Return the strongest protection any name of a location has."""
+        known = {} if self._known is None else self._known
+        if location not in known:
+            known[location] = self._strongest(location)
+        return known[location]
+
+    def _strongest(self, location: Location) -> Protection | None:
         if any(_OTHER_PROCESS.match(str(name)) for name in location.names):
             return Protection("secret", "the memory and environment of a process")
         names = [_folded(name) for name in location.names]
@@ -184,7 +192,7 @@ class ProtectedSet:
                 return Protection(strength, what)
         if any(self._guard.same_file(str(path), str(location.resolved)) for path in self._single_secrets):
             return Protection("secret", OWN_SECRETS)
-        return self._by_name(location)
+        return self._by_name(location, names)
 
     def secrets_matching(self, glob: str) -> tuple[Path, ...]:
         """Return the secret places that an absolute pattern can match, or lead into; by a mere `*` only those that are there."""
@@ -305,23 +313,23 @@ class ProtectedSet:
         own = () if data_home is None else (data_home / "config" / "config.toml", data_home / "settings.json")
         return (*own, *self._settings.secrets)
 
-    def _by_name(self, location: Location) -> Protection | None:
-        if any(part == ".git" or part.startswith("git~") for name in location.names for part in _folded(name)):
+    def _by_name(self, location: Location, folded: list[tuple[str, ...]]) -> Protection | None:
+        if any(part == ".git" or part.startswith("git~") for name in folded for part in name):
             return Protection("guarded", GIT_DIRECTORY)
         if not location.inside:
             return None
-        names = [self._below_root(name) for name in location.names]
+        names = [self._below_root(name.parts, own) for name, own in zip(location.names, folded, strict=True)]
         if any(_contains(name, later) for name in names for later in RUNS_LATER):
             return Protection("runs_later", "a file that another program starts later with the user's rights")
         if any(_contains(name, later) for name in names for later in PUBLISHED):
             return Protection("published", "a file that a build service runs once it is pushed")
         return None
 
-    def _below_root(self, name: Path) -> tuple[str, ...]:
-        root = self._guard.root
-        if not name.is_relative_to(root):
-            root = self._guard.resolve(root)
-        return _folded(name.relative_to(root) if name.is_relative_to(root) else name)
+    def _below_root(self, name: tuple[str, ...], folded: tuple[str, ...]) -> tuple[str, ...]:
+        root = self._guard.root.parts
+        if name[: len(root)] != root:
+            root = self._guard.resolve(self._guard.root).parts
+        return folded[len(root) - 1 :] if name[: len(root)] == root else folded
 
 
 def _secret_places(settings: ProtectedSettings) -> Iterable[tuple[Path, str]]:

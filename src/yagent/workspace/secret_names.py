@@ -27,6 +27,7 @@ _TELLING = frozenset({
 _DIRECTORY_VARIABLES = frozenset({"HOME", "GIT_WORK_TREE"})
 """What they are set to is where `~`, and all that git does, lead then."""
 
+_ROOT = Path("/")
 _MAX_TEXT = 64 * 1024
 _PIECES = re.compile(r"[\s'\"`=:,;|&(){}<>]+")
 
@@ -77,8 +78,10 @@ def _linked(command: Command, operands: OperandJudge) -> Finding | None:
     return None
 
 
-def _directories(sources: Iterable[Word], command: Command, operands: OperandJudge, others: Sequence[str] = ()) -> Iterator[Location]:
+def _directories(sources: Sequence[Word], command: Command, operands: OperandJudge, others: Sequence[str] = ()) -> Iterator[Location]:
     """The directories that words of a command name, from where it runs or from another directory it names (`-C`, `-t`)."""
+    if not sources:
+        return
     beside = (str(location.resolved) for location in _places_of(others, command.directories or (), operands))
     bases = tuple(dict.fromkeys((*sorted(command.directories or ()), *_named_directories(command, operands), *beside)))
     for word in sources:
@@ -125,10 +128,11 @@ def _secret_in(base: str, piece: str, operands: OperandJudge) -> Path | None:
 
 
 def _places_of(pieces: Iterable[str], bases: Iterable[str], operands: OperandJudge) -> Iterator[Location]:
+    starts = [Path(base) for base in bases]
     for piece in pieces:
-        for base in ("/",) if piece.startswith("/") else tuple(bases):
+        for base in (_ROOT,) if piece.startswith("/") else starts:
             try:
-                yield operands.paths.guard.locate(piece or ".", directory=Path(base), literal=True)
+                yield operands.paths.guard.locate(piece or ".", directory=base, literal=True)
             except GuardError:
                 continue
 

@@ -72,6 +72,14 @@ class ShellResult:
     notes: tuple[str, ...]
 
 
+def require_runnable(command: str) -> None:
+    """Raise ShellError for a line that no shell can be given, whatever it says."""
+    if "\0" in command:
+        raise ShellError("the command holds a NUL character, which no command line can")
+    if len(command) > COMMAND_LIMIT or len(command.encode("utf-8", "surrogatepass")) > COMMAND_LIMIT:
+        raise ShellError(f"the command is longer than {COMMAND_LIMIT} bytes; write it to a file and run that")
+
+
 class Running:
     """A started command line: its shell, and the origin by which its descendants are known."""
 
@@ -169,10 +177,7 @@ class Shell:
         Raises:
             ShellError: it could not be started.
         """
-        if "\0" in command:
-            raise ShellError("the command holds a NUL character, which no command line can")
-        if len(command.encode("utf-8", "surrogateescape")) > COMMAND_LIMIT:
-            raise ShellError(f"the command is longer than {COMMAND_LIMIT} bytes; write it to a file and run that")
+        require_runnable(command)
         prepared = await self._prepare()
         if not await supervise.in_thread(directory.is_dir):
             raise ShellError(f"cannot run a command in {directory}: there is no such directory")

@@ -39,6 +39,11 @@ class ShellJudge:
     paths: PathJudge
     environment: Mapping[str, str]
 
+    def seen_once(self) -> ShellJudge:
+        """Return a judge for one line, which looks at each place once, however many words name it."""
+        guard = self.paths.guard.remembering()
+        return replace(self, paths=replace(self.paths, guard=guard, protected=self.paths.protected.seen_by(guard)))
+
     def judge(self, text: str, directory: Path, mode: Mode) -> LineFinding:
         """Judge one line that starts in a resolved directory."""
         analysis = analyse(text, directory=str(directory), variables=self.environment)

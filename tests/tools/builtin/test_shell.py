@@ -117,3 +117,14 @@ async def test_the_same_command_with_the_same_output_is_a_circle_whatever_number
         output = await running.make("run_bash", **arguments)
         counts.append(repetition.observe([call("run_bash", **arguments)], [output]))
     assert counts == list(range(1, END + 1))
+
+
+@pytest.mark.parametrize("background", [False, True])
+@pytest.mark.parametrize(
+    ("command", "words"), [("echo \0", "NUL"), ("rm " + "x" * 200_000, "longer than"), ("rm " + "é" * 60_000, "longer than")]
+)
+async def test_nobody_is_asked_about_a_line_that_no_shell_can_be_given(running: Desk, command: str, words: str, background: bool) -> None:
+    output = await running.make("run_bash", command=command, is_background=background)
+    assert output.is_error
+    assert words in output.text
+    assert running.person.asked == []

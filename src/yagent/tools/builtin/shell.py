@@ -12,7 +12,7 @@ from yagent.tools.spec import AnySpec, CallContext, Effect, Output, Scope, Spec
 from yagent.workspace.actions import ShellLine
 from yagent.workspace.background import Job, JobOutput
 from yagent.workspace.pipes import exit_code_of_pipe
-from yagent.workspace.shell import ShellResult
+from yagent.workspace.shell import ShellResult, require_runnable
 
 DEFAULT_LIMIT: Final = 180  # seconds
 HIGHEST_LIMIT: Final = 3600
@@ -68,11 +68,17 @@ def _run_bash() -> Spec[RunBash]:
         Effect.SHELL,
         RunBash,
         execute,
-        actions=lambda parameters: (ShellLine(parameters.command, WORKSPACE),),
+        actions=_line,
         declared_dangerous=lambda parameters: parameters.is_dangerous,
         mutates=True,
         timeout=None,  # it keeps its own, to return what was printed until then
     )
+
+
+def _line(parameters: RunBash) -> tuple[ShellLine]:
+    """What is judged; one that cannot be run need not be."""
+    require_runnable(parameters.command)
+    return (ShellLine(parameters.command, WORKSPACE),)
 
 
 def _read_background() -> Spec[ReadBackground]:
