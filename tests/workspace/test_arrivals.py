@@ -60,6 +60,7 @@ LOSING = [
         "env mv user.txt x; rm x",
     ),
     "gzip user.txt && rm user.txt.gz",
+    *("tar --remove-f -cf a.tar user.txt && rm a.tar", "sort -omine.txt mine.txt; mv mine.txt user.txt", "sort -uo user.txt mine.txt"),
     *("tar --remove-files -cf a.tar user.txt && rm a.tar", "command mv user.txt x && unlink x"),
     *("cp mine.txt user.txt", "> user.txt", "echo x > user.txt"),
     *("echo x >| user.txt", "echo x &> user.txt", "mv mine.txt user.txt"),

@@ -17,6 +17,7 @@ from yagent.workspace.guard import GuardError, Location
 from yagent.workspace.path_judge import PathJudge
 from yagent.workspace.programs.acting import moves
 from yagent.workspace.programs.git import take_apart
+from yagent.workspace.programs.given import given
 from yagent.workspace.protected import fold
 from yagent.workspace.shell_syntax.commands import Analysis, Command, Directories, every_command
 from yagent.workspace.shell_syntax.words import Word
@@ -26,15 +27,15 @@ MAX_STEPS = 64
 
 Settle = Callable[[Sequence[Word], Directories], tuple[Word, ...]]
 
-_REARRANGING: dict[str, frozenset[str]] = {
-    **dict.fromkeys(("rename", "prename", "file-rename", "mmv", "exch"), frozenset()),
-    **dict.fromkeys(("gzip", "gunzip", "bzip2", "bunzip2", "xz", "unxz", "lzma", "compress", "uncompress", "pigz"), frozenset()),
-    **dict.fromkeys(("zstd", "unzstd", "lz4", "brotli"), frozenset({"--rm", "-j", "--rm=true"})),
-    **dict.fromkeys(("tar", "gtar", "bsdtar"), frozenset({"--remove-files"})),
-    "zip": frozenset({"-m", "--move"}),
-    "7z": frozenset({"-sdel"}),
+_REARRANGING: dict[str, tuple[str, tuple[str, ...]]] = {
+    **dict.fromkeys(("rename", "prename", "file-rename", "mmv", "exch"), ("", ())),
+    **dict.fromkeys(("gzip", "gunzip", "bzip2", "bunzip2", "xz", "unxz", "lzma", "compress", "uncompress", "pigz"), ("", ())),
+    **dict.fromkeys(("zstd", "unzstd", "lz4", "brotli"), ("j", ("--rm",))),
+    **dict.fromkeys(("tar", "gtar", "bsdtar"), ("", ("--remove-files",))),
+    "zip": ("m", ("--move",)),
+    **dict.fromkeys(("7z", "7za", "7zz"), ("", ("-sdel",))),
 }
-"""Programs that put the files they are given elsewhere in ways not followed here; for some only with one of these options."""
+"""Programs that put the files they are given elsewhere in ways not followed here; for some only with one of these letters or options."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,7 +131,11 @@ def _of_command(command: Command, paths: PathJudge, settle: Settle) -> list[Arri
 def _rearranges(name: str, command: Command, paths: PathJudge, settle: Settle) -> bool:
     needed = _REARRANGING.get(name)
     words = settle(command.words[1:], command.directories) if needed is not None else ()
-    if not words or (needed and not any(word.text in needed for word in words)):
+    if not words or needed is None:
+        return False
+    letters, longs = needed
+    options = given(words)
+    if (letters or longs) and not (options.letter(letters) or options.long(longs) or any(word.text in longs for word in words)):
         return False
     operands = [word for word in words if not word.text.startswith("-")]
     if command.directories is None or command.more_words or any(word.value is None for word in operands):

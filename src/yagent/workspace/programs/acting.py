@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable, Sequence
 
 from yagent.workspace.actions import Change
+from yagent.workspace.programs.given import given
 from yagent.workspace.programs.known_actors import (
     ALWAYS_ASK,
     CODE_OPTIONS,
@@ -17,6 +18,7 @@ from yagent.workspace.programs.known_actors import (
     WITH_VERB,
 )
 from yagent.workspace.programs.options import Arguments, Options, known, read_arguments
+from yagent.workspace.programs.outputs import ARCHIVERS, written
 from yagent.workspace.programs.rating import Nature, Rating, Read, Write, asking
 from yagent.workspace.programs.reading import has_safe_scripts, is_plain_awk
 from yagent.workspace.shell_syntax.words import Word
@@ -67,7 +69,7 @@ def rate_acting(name: str, words: Sequence[Word], is_local: Callable[[str], bool
         return asking("not_followed", f"{name} is given words with which it {_MORE_THAN_READING[name]}")
     return Rating(
         Nature.OPAQUE,
-        writes=tuple(Write(word, "replace", fills=True) for word in outputs(name, words)),
+        writes=written(name, words),
         mentions=tuple(_mentions(name, words)),
         runs=tuple(_scripts(name, words)),
         pattern=_pattern(name, words),
@@ -75,52 +77,39 @@ def rate_acting(name: str, words: Sequence[Word], is_local: Callable[[str], bool
     )
 
 
-def outputs(name: str, words: Sequence[Word]) -> list[Word]:
-    """The words of a program that may do anything which are known to name a file it writes."""
-    if name in INTERPRETERS or name in RUNNERS:
-        return []
-    found: list[Word] = []
-    plain = [word for word in words if not word.text.startswith("-")]
-    for index, word in enumerate(words):
-        option, equals, value = word.text.partition("=")
-        if option in _OUTPUT_OPTIONS and equals:
-            found.append(Word(word.source, value, known=word.known))
-        elif word.text in _OUTPUT_OPTIONS:
-            found += words[index + 1 : index + 2]
-        elif name in _ARCHIVERS and index == 0 and re.fullmatch(r"-?[a-zA-Z]*[cru][a-zA-Z]*f|-?[a-zA-Z]*f[a-zA-Z]*[cru]", word.text):
-            found += words[1:2]
-    if name in ("uniq", "xxd"):
-        found += plain[1:2]
-    return found
-
-
 def _runs_what_it_is_told(name: str, words: Sequence[Word]) -> Rating | None:
     """Options of archivers that start programs, or write where the archive says."""
     told = _TOLD.get(name)
-    given = [word.text for word in words] if told is not None else []
-    if told is None or not any(told.match(text) for text in (*given[:1], *(text for text in given if text.startswith("-")))):
+    if told is None:
+        return None
+    letters, longs = told
+    options = given(words)
+    first = words[0].text if words and name in ARCHIVERS and _LETTERS_FIRST.fullmatch(words[0].text) else ""
+    if not (options.letter(letters) or options.long(longs) or set(first) & set(letters)) and not (name == "zip" and "-TT" in _texts(words)):
         return None
     return asking("not_followed", f"{name} is given an option that starts a program or writes outside the directory it works in")
 
 
-_ARCHIVERS = frozenset({"tar", "gtar", "bsdtar"})
-_OUTPUT_OPTIONS = frozenset({"-o", "-O", "--output", "--out", "--output-file", "--outfile", "--output-document"})
-_TOLD: dict[str, re.Pattern[str]] = {
-    **dict.fromkeys(
-        _ARCHIVERS,
-        re.compile(
-            r"--(?:to-c|checkpoint-a|use-c|absolute-n|info-s|new-v|rsh-c|rmt-c)|-[a-zA-Z]*[PIF]|[a-zA-Z]*[cxtruA][a-zA-Z]*[PIF]|[PIF][a-zA-Z]*[cxtruA]"
-        ),
-    ),
-    "cpio": re.compile(r"-[a-zA-Z]*[ip]|--extract|--pass-through|--rsh-command"),
-    "pax": re.compile(r"-[a-zA-Z]*r"),
-    "unzip": re.compile(r"-[a-zA-Z]*:"),
-    "zip": re.compile(r"-TT|--unzip-command"),
-    "rg": re.compile(r"--pre|--hostname-bin"),
-    "sort": re.compile(r"--compress-p"),
-    "man": re.compile(r"-[a-zA-Z]*[PH]|--pager|--html"),
-    "fd": re.compile(r"-[a-zA-Z]*[xX]|--exec"),
+_LETTERS_FIRST = re.compile(r"[a-zA-Z]*[cxtruA][a-zA-Z]*")
+_TAR = (
+    "--to-command --checkpoint-action --use-compress-program --absolute-names --info-script --new-volume-script --rsh-command --rmt-command"
+)
+_TOLD: dict[str, tuple[str, tuple[str, ...]]] = {
+    **dict.fromkeys(ARCHIVERS, ("PIF", tuple(_TAR.split()))),
+    "cpio": ("ip", ("--extract", "--pass-through", "--rsh-command")),
+    "pax": ("r", ()),
+    "unzip": (":", ()),
+    "zip": ("", ("--unzip-command",)),
+    "rg": ("", ("--pre", "--hostname-bin")),
+    "sort": ("", ("--compress-program",)),
+    "man": ("PH", ("--pager", "--html")),
+    "fd": ("xX", ("--exec", "--exec-batch")),
 }
+"""The letters and long options by which programs do so."""
+
+
+def _texts(words: Sequence[Word]) -> list[str]:
+    return [word.text for word in words]
 
 
 def _always_asks(name: str, words: Sequence[Word], is_local: Callable[[str], bool]) -> Rating | None:

@@ -34,10 +34,10 @@ class _Form:
     pattern: bool = False
 
 
-_GREP = _Form(pattern(r"-[A-Za-z]*[rRd]|--rec|--deref|--dir"), pattern(r"-[A-Za-z]*R|--deref"), pattern=True)
-_TAR = _Form(_ALWAYS, pattern(r"-[A-Za-z]*[hL]|--deref"))
+_GREP = _Form(pattern(r"-[A-Za-z]*[rRd]|--rec|--der|--di"), pattern(r"-[A-Za-z]*R|--der"), pattern=True)
+_TAR = _Form(_ALWAYS, pattern(r"-[A-Za-z]*[hL]|--der"))
 _SEVEN = _Form(_ALWAYS, _ALWAYS)
-_LINKED = _Form(pattern(r"-[A-Za-z]*s|--symb"), target=True)
+_LINKED = _Form(pattern(r"-[A-Za-z]*s|--sy"), target=True)
 
 _FORMS: Mapping[str, _Form] = {
     **dict.fromkeys(("grep", "egrep", "fgrep", "zgrep"), _GREP),
@@ -49,7 +49,7 @@ _FORMS: Mapping[str, _Form] = {
     "zip": _Form(_ALWAYS, _ALWAYS),
     "rsync": _Form(_ALWAYS, pattern(r"-[A-Za-z]*[Lk]|--copy-(l|u|dirl)"), target=True),
     "scp": _Form(_ALWAYS, pattern(r"-[A-Za-z]*r"), target=True),
-    "cp": _Form(pattern(r"-[A-Za-z]*[rRa]|--rec|--ar"), pattern(r"-[A-Za-z]*L|--deref"), target=True),
+    "cp": _Form(pattern(r"-[A-Za-z]*[rRa]|--rec|--ar"), pattern(r"-[A-Za-z]*L|--der"), target=True),
 }
 _KEEPS_LINKS: Mapping[str, re.Pattern[str]] = {
     "diff": pattern(r"--no-deref"),
@@ -57,8 +57,8 @@ _KEEPS_LINKS: Mapping[str, re.Pattern[str]] = {
 }
 _FIND_FOLLOWS = frozenset({"-L", "-follow"})
 _FIND_RUNS = frozenset({"-exec", "-execdir", "-ok", "-okdir"})
-_NAMES_TARGET = pattern(r"-[A-Za-z]*t|--target")
-_NAMES_PATTERN = pattern(r"-[A-Za-z]*[ef]|--regexp|--file")
+_NAMES_TARGET = pattern(r"-[A-Za-z]*t|--t")
+_NAMES_PATTERN = pattern(r"-[A-Za-z]*[ef]|--reg|--file")
 _ADDS_ALL = pattern(r"-[A-Za-z]*A|--al?l?|\.|:/")
 _HERE = Word(".", ".")
 

@@ -6,15 +6,29 @@ import re
 from collections.abc import Callable, Sequence
 
 from yagent.records import dataclass
-from yagent.workspace.programs.acting import outputs
-from yagent.workspace.programs.git_commands import BARE_READS, LOSING, NETWORK, ONLY_AFTER, PUBLISHING, READING, SETTINGS, WORKING
+from yagent.workspace.programs.git_commands import (
+    BARE_READS,
+    COMPLETE,
+    LOSING,
+    NETWORK,
+    ONLY_AFTER,
+    PUBLISHING,
+    READING,
+    SETTINGS,
+    VALUED_LETTERS,
+    WORKING,
+)
+from yagent.workspace.programs.git_losses import lost_by
+from yagent.workspace.programs.given import given
 from yagent.workspace.programs.options import Arguments, read_arguments
+from yagent.workspace.programs.outputs import outputs
 from yagent.workspace.programs.rating import HARMLESS, Nature, Rating, Read, Write, asking
 from yagent.workspace.shell_syntax.words import Word
 
 _TEXT_AFTER = frozenset({"-m", "--message", "--author", "--date", "--trailer", "--fixup", "--squash", "-C", "-c", "--format"})
-_RUNS_PROGRAMS = re.compile(
-    r"-x.*|--exec(=.*)?|--template(=.*)?|--separate-git-dir(=.*)?|-i|--interactive|--edit-todo|--upload-pack.*|--receive-pack.*|--remote(=.*)?|--unsafe-paths"
+_RUNS_PROGRAMS = (
+    *("--exec", "--template", "--separate-git-dir", "--interactive", "--edit-todo", "--upload-pack", "--receive-pack", "--remote"),
+    "--unsafe-paths",
 )
 
 
@@ -149,16 +163,16 @@ def _paths_in(word: Word) -> tuple[Word, ...]:
 
 
 def _working(call: Invocation, exists: Callable[[Word], bool]) -> Rating:
-    values = [word.value for word in call.words]
-    if any(value is not None and _RUNS_PROGRAMS.fullmatch(value) for value in values):
+    options = given(call.words, VALUED_LETTERS.get(call.verb, ""), complete=COMPLETE)
+    if options.letter("xi") or options.long(_RUNS_PROGRAMS):
         return asking("git_option", f"git {call.verb} is given an option that runs programs or waits for an editor")
-    lost = _loses(call, values, exists)
+    lost = lost_by(call.verb, call.words, exists)
     if lost:
         return asking("loses_work", f"git {call.verb} {lost}")
     mentions = [*call.directories, *_mentioned(call.words)]
     writes = tuple(Write(word, "replace", fills=True) for word in outputs("git", call.words)) if call.verb in _WRITES_FILES else ()
     if call.verb == "bundle" and [word.value for word in call.words[:1]] == ["create"]:
-        writes = tuple(Write(word, "replace") for word in call.words[1:] if not word.text.startswith("-"))[:1]
+        writes = tuple(Write(word, "replace") for word in call.words[1:] if not word.text.startswith("-"))[:2]  # one may be a version
     return Rating(Nature.OPAQUE, writes=writes, mentions=tuple(mentions), pattern=f"git {call.verb} *" if call.verb in _PATTERNS else "")
 
 
@@ -179,69 +193,3 @@ def _mentioned(words: Sequence[Word]) -> list[Word]:
         elif not word.text.startswith(("--message=", "--author=", "--date=", "-m", "--trailer=")):
             result.append(word)
     return result
-
-
-def _loses(call: Invocation, values: Sequence[str | None], exists: Callable[[Word], bool]) -> str:
-    """Return what would be lost, "" when nothing is."""
-    given = {value for value in values if value is not None and value.startswith("-")}
-    if None in values and call.verb not in ("commit", "add", "tag"):
-        return "has words that are only known when it runs"
-    check = _LOSSES.get(call.verb)
-    return check(call, given, exists) if check else ""
-
-
-def _short(given: set[str], letters: str) -> bool:
-    return any(re.fullmatch(r"-[A-Za-z]+", option) and any(letter in option for letter in letters) for option in given)
-
-
-def _loses_checkout(call: Invocation, given: set[str], exists: Callable[[Word], bool]) -> str:
-    operands = [word for word in call.words if not word.text.startswith("-")]
-    if _short(given, "fBp") or "--force" in given or "--patch" in given or "--" in given:
-        return "can overwrite uncommitted work"
-    if any(option.startswith("--pathspec-from-file") for option in given):
-        return "can overwrite uncommitted work"
-    creates = _short(given, "b") or bool(given & {"--orphan", "--track"})
-    if any(exists(word) for word in operands) or (len(operands) > 1 and not creates):
-        return "can overwrite uncommitted work"
-    return ""
-
-
-def _loses_reset(call: Invocation, given: set[str], exists: Callable[[Word], bool]) -> str:
-    return "drops uncommitted work" if given & {"--hard", "--merge", "--keep"} else ""
-
-
-def _loses_restore(call: Invocation, given: set[str], exists: Callable[[Word], bool]) -> str:
-    staged_only = ("--staged" in given or "-S" in given) and not (given & {"--worktree", "-W"})
-    return "" if staged_only else "overwrites uncommitted work"
-
-
-def _loses_by_options(*options: str, letters: str = "") -> Callable[[Invocation, set[str], Callable[[Word], bool]], str]:
-    def check(call: Invocation, given: set[str], exists: Callable[[Word], bool]) -> str:
-        return "can lose work" if given & set(options) or (letters and _short(given, letters)) else ""
-
-    return check
-
-
-def _loses_after(*verbs: str) -> Callable[[Invocation, set[str], Callable[[Word], bool]], str]:
-    def check(call: Invocation, given: set[str], exists: Callable[[Word], bool]) -> str:
-        return "can lose work, or runs a program" if call.words and call.words[0].value in verbs else ""
-
-    return check
-
-
-_LOSSES: dict[str, Callable[[Invocation, set[str], Callable[[Word], bool]], str]] = {
-    "checkout": _loses_checkout,
-    "reset": _loses_reset,
-    "restore": _loses_restore,
-    "switch": _loses_by_options("--discard-changes", "--force", "--force-create", letters="fC"),
-    "stash": _loses_after("drop", "clear"),
-    "branch": _loses_by_options("--delete", "--force", letters="dDfMC"),
-    "tag": _loses_by_options("--delete", "--force", letters="df"),
-    "worktree": _loses_after("remove", "prune", "move", "unlock"),
-    "rm": _loses_by_options("--force", letters="f"),
-    "mv": _loses_by_options("--force", letters="f"),
-    "bisect": _loses_after("run", "reset", "visualize", "view", "start"),
-    "notes": _loses_after("remove", "prune", "edit"),
-    "read-tree": _loses_by_options("--reset", letters="u"),
-    "apply": _loses_by_options("--unsafe-paths"),
-}

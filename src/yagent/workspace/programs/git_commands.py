@@ -166,3 +166,31 @@ WORKING = frozenset(
         *("update-index", "sparse-checkout", "bundle", "fsck", "diff-files", "interpret-trailers", "stripspace", "mktree", "commit-tree"),
     }
 )
+
+VALUED_LETTERS: dict[str, str] = {
+    "am": "pCS",
+    "apply": "pC",
+    "archive": "o",
+    "branch": "u",
+    "checkout": "bB",
+    "cherry-pick": "mXS",
+    "commit": "mFCctSu",
+    "commit-tree": "pmFS",
+    "format-patch": "ov",
+    "hash-object": "t",
+    "init": "b",
+    "merge": "mFsXS",
+    "notes": "mFCc",
+    "push": "o",
+    "rebase": "sXCS",
+    "restore": "s",
+    "revert": "mXS",
+    "stash": "m",
+    "switch": "cC",
+    "tag": "mFu",
+    "worktree": "bB",
+}
+"""The letters of a command after which the rest of the word is a value: `-amfix` gives no -f."""
+
+COMPLETE = frozenset({"--edit", "--index"})
+"""Options that begin as longer ones do, and are no abbreviations of them."""

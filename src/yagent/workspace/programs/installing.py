@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 
+from yagent.workspace.programs.given import abbreviates, letters_of
 from yagent.workspace.programs.rating import Nature, Rating, asking
 from yagent.workspace.shell_syntax.words import Word
 
@@ -97,13 +98,23 @@ def _pip(name: str, words: Sequence[Word], environment_inside: Callable[[str], b
 
 
 def _unusual(name: str, words: Sequence[Word]) -> Rating | None:
+    longs = [option for option in (*_OUTSIDE, *_ELSEWHERE) if option.startswith("--")]
+    letters = {option[1] for option in (*_OUTSIDE, *_ELSEWHERE) if len(option) == 2}
     for word in words:
         value = word.value
         if value is None:
             return asking("installs", f"{name} is given words that are only known when it runs")
         option = value.split("=", 1)[0]
-        if option in _OUTSIDE:
-            return asking("installs", f"{name} {option} can install outside the workspace")
-        if _URL.match(value) or option in _ELSEWHERE:
+        short = letters_of(value, "rec") if name not in _SPELLED_OUT else option[1:] if len(option) == 2 and option[0] == "-" else ""
+        if option in _OUTSIDE or (option not in _COMPLETE and abbreviates(option, longs)) or letters.intersection(short):
+            return asking("installs", f"{name} {value} can install outside the workspace, or from elsewhere")
+        if _URL.match(value):
             return asking("installs", f"{name} is told to install from {value}")
     return None
+
+
+_COMPLETE = frozenset({"--pre"})
+"""Options that begin as longer ones do, and are no abbreviations of them."""
+
+_SPELLED_OUT = frozenset({"go"})
+"""Programs whose options are words after one dash."""
