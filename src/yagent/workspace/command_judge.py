@@ -17,10 +17,10 @@ from yagent.workspace.operand_judge import OperandJudge
 from yagent.workspace.path_judge import PathJudge
 from yagent.workspace.programs.acting import rate_acting
 from yagent.workspace.programs.environment import changes_meaning, is_harmless_to_readers, is_plain_assignment
+from yagent.workspace.programs.escalating import escalating
 from yagent.workspace.programs.git import rate_git, take_apart
 from yagent.workspace.programs.git_settings import program_named
 from yagent.workspace.programs.installing import rate_install
-from yagent.workspace.programs.known_actors import ESCALATING, ESCALATING_EVERYWHERE
 from yagent.workspace.programs.rating import Nature, Rating, Read, asking
 from yagent.workspace.programs.reading import rate_reading
 from yagent.workspace.rule_book import ALLOWED, Finding, asks
@@ -351,17 +351,3 @@ def _rule(command: Command, rating: Rating) -> str:
     if rating.pattern and not escalating(command) and "/" not in values[0]:
         return f"shell({rating.pattern})"
     return f"shell({shlex.join(values)})"
-
-
-def escalating(command: Command) -> list[str]:
-    """The words of a command that an allow rule must spell out."""
-    name = posixpath.basename(command.name or "")
-    own = ESCALATING.get(name, ())
-    found = []
-    for word in command.words[1:]:
-        short = [prefix for prefix in own if not prefix.startswith("--")]
-        is_short = re.match(r"-[^-]|\+", word.text) is not None and word.text.startswith(tuple(short))
-        is_long = word.text.startswith((*ESCALATING_EVERYWHERE, *(prefix for prefix in own if prefix.startswith("--"))))
-        if (short and is_short) or is_long or (name in ("make", "env") and "=" in word.text):
-            found.append(word.text)
-    return found
