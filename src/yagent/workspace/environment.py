@@ -10,15 +10,25 @@ from yagent.patterns import pattern
 from yagent.records import dataclass
 
 _SECRET_NAME = pattern(
-    r"(?:^|_)(?:API_?KEYS?|ACCESS_?KEY(?:_ID)?|SECRETS?|SECRET_?KEY|PRIVATE_?KEY|TOKENS?|PASSW(?:OR)?D|PASSPHRASE|PASS|PWD|CREDENTIALS?|PAT)(?:_|$)"
-    r"|(?:APIKEY|TOKEN|SECRET|PASSWORD)$",
+    r"(?:^|_)(?:API_?KEYS?|ACCESS_?KEY(?:_ID)?|SECRETS?|SECRET_?KEY|PRIVATE_?KEY|TOKENS?|PASSW(?:OR)?D|PASSPHRASE|PASS|PWD|CREDENTIALS?|PAT|JWT)(?:_|$)"
+    r"|(?:^|_)(?<!PUBLIC_)(?:KEY|AUTH|COOKIES?)(?:_?\d+)?$"
+    r"|(?:APIKEY|TOKEN|SECRET|PASSWORD)$"
+    r"|(?<!ASK)(?<!COM)(?<!BY)(?<!SUR)(?<!TRES)PASS$",
     re.IGNORECASE,
 )
-_NOT_SECRET = frozenset({"PWD", "OLDPWD", "SSH_AUTH_SOCK", "GPG_AGENT_INFO", "XAUTHORITY", "TOKENIZERS_PARALLELISM", "SECRETS_DIR"})
+_NOT_SECRET = frozenset(
+    {"PWD", "OLDPWD", "SSH_AUTH_SOCK", "GPG_AGENT_INFO", "XAUTHORITY", "TOKENIZERS_PARALLELISM", "SECRETS_DIR", "GPG_KEY"}
+)
+"""`GPG_KEY` is the fingerprint that images of Python carry."""
+
 _SECRET_VALUE = pattern(
     r"(?:sk-|sk_live_|ghp_|gho_|ghs_|ghu_|github_pat_|glpat-|xox[abprs]-|AKIA|ASIA|AIza|hf_|npm_|pypi-)[A-Za-z0-9_\-]{12,}"
     r"|-----BEGIN [A-Z ]*PRIVATE KEY-----"
+    r"|eyJ[A-Za-z0-9_\-]{8,}\.eyJ[A-Za-z0-9_\-]{8,}\."
+    r"|[A-Za-z][A-Za-z0-9+.\-]*://[^\s/?#@:]*:[^\s/?#@]+@"
 )
+"""Last: a JSON web token, and an address with a password in it."""
+
 _PATH_SUFFIXES = ("_FILE", "_PATH", "_DIR", "_HELPER", "_SOCK", "_URL", "_PROGRAM")
 
 _CHANGES_READING = pattern(
