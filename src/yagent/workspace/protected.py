@@ -37,7 +37,15 @@ SECRET_BELOW_HOME = (
     ".my.cnf",
     ".s3cfg",
     ".boto",
+    ".databrickscfg",
     ".vault-token",
+    ".oci",
+    ".fly",
+    ".claude/.credentials.json",
+    ".codex/auth.json",
+    ".cache/huggingface/token",
+    ".cache/huggingface/stored_tokens",
+    ".huggingface/token",
     ".password-store",
     ".docker/config.json",
     ".cargo/credentials",
@@ -51,6 +59,8 @@ SECRET_BELOW_HOME = (
     ".config/hub",
     ".config/op",
     ".config/doctl",
+    ".config/heroku",
+    ".config/sops/age",
     ".config/rclone",
     ".config/containers/auth.json",
     ".config/google-chrome",
@@ -111,8 +121,13 @@ SECRET_OF_SYSTEM = (
     *("/etc/ssl/private", "/root/.ssh", "/var/run/secrets", "/run/secrets"),
 )
 
-RUNS_LATER = (".envrc", ".vscode", ".idea", ".husky", ".devcontainer", ".mcp.json", ".pre-commit-config.yaml", ".githooks")
-"""Names, anywhere in a workspace, that an editor, a shell plug-in or a version-control hook starts on this machine."""
+RUNS_LATER = (
+    *(".envrc", ".vscode", ".idea", ".husky", ".devcontainer", ".mcp.json", ".pre-commit-config.yaml", ".githooks"),
+    *(".npmrc", ".yarnrc", ".yarnrc.yml", ".pnpmfile.cjs", ".cargo/config", ".cargo/config.toml"),
+    *(".claude/settings.json", ".claude/settings.local.json", ".cursor/mcp.json", ".zed/tasks.json"),
+)
+"""Names, anywhere in a workspace, that an editor, a shell plug-in, a version-control hook or a package manager starts on this machine, or
+that name the programs it starts. `.pypirc` is not one: it names none, and is not read from a workspace."""
 
 PUBLISHED = (".github/workflows", ".github/actions", ".gitlab-ci.yml", ".circleci", ".travis.yml", "azure-pipelines.yml", "jenkinsfile")
 """Names that run elsewhere once they are pushed (which asks)."""
