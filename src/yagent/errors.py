@@ -19,7 +19,6 @@ YagentError
   DuplicateAskError
   LockTimeoutError
   NotRegularFileError
-  UnansweredError
   ModelError
     TransientModelError
       RateLimited

@@ -155,10 +155,13 @@ async def test_a_thought_that_is_missing_leaves_a_line_in_the_log(
     make_stage: StageMaker, model_server: ModelServer, caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level(logging.INFO, "yagent.agents")
-    model_server.play({ROLES["coding"]: [leave("No thought here.")], ROLES["repo"]: [leave("None wanted here.")]})
+    looks = call("list_dir", path=".")
+    model_server.play({ROLES["coding"]: [looks, leave("No thought here.")], ROLES["repo"]: [leave("None wanted here.")]})
     await make_stage().run("coding")
     await make_stage().run("repo")
-    assert [record.message for record in caplog.records if "thought" in record.message] == ["coding step 1: no readable thought block"]
+    assert [record.message for record in caplog.records if "thought" in record.message] == [
+        f"coding step {number}: no readable thought block ({number} so far)" for number in (1, 2)
+    ]
 
 
 async def test_a_thought_that_is_not_complete_is_kept_and_leaves_a_line_in_the_log(

@@ -41,6 +41,7 @@ class Run:
         self.counter = TokenCounter("openai:played:m")
         self.messages: tuple[Message, ...] = ()
         self.said: list[str] = []
+        self.recorded: list[tuple[bool, str]] = []
         self.log = ThoughtLog()
         self.streak = Streak()
         self.tiers: list[str] = []
@@ -48,6 +49,7 @@ class Run:
 
     def user(self, text: str) -> None:
         self.said.append(text)
+        self.recorded.append((True, text))
         self.log.user(text)
         self.messages += (user_message(text),)
 
@@ -58,6 +60,7 @@ class Run:
         assert HEAD + sum(map(self.counter.of_message, self.messages)) <= threshold_of(WINDOW)
         plan = "\n".join(["- [x] look around", *(f"- [ ] {item}" for item in OPEN)])
         thought = f"<thought>\ngoal: {GOAL}\nstep: number {self.steps}\nreason: it is next\nplan:\n{plan}\n</thought>"
+        self.recorded.append((False, thought))
         for read, raw in grammar.readings(thought):
             self.log.thought(read, raw)
         call = ToolCall(f"call_{self.steps}", "read_file", f'{{"path":"src/prices/module_{self.steps}.py"}}')
@@ -85,8 +88,9 @@ class Run:
         return "worked on stuff"
 
     def resume(self) -> None:
-        """As after a restart: the messages come from the record, the thoughts from them."""
-        self.log = ThoughtLog.seed(self.messages, self.said)
+        """As after a restart: messages and thoughts come from the record."""
+        self.log = ThoughtLog()
+        self.log.recall(self.recorded)
         self.streak = Streak()
 
 

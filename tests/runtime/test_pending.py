@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.support.virtual_time import VirtualClock, settle
-from yagent.runtime.pending import DuplicateAskError, Pending, UnansweredError
+from yagent.runtime.pending import DuplicateAskError, Pending
 from yagent.runtime.supervise import Domain
 
 
@@ -33,18 +33,6 @@ async def test_an_id_waits_once() -> None:
     pending.open("1")
     with pytest.raises(DuplicateAskError, match="'1'"):
         pending.open("1")
-    pending.cancel_all("end")
-
-
-async def test_cancel_all_ends_every_ask_with_its_reason() -> None:
-    pending: Pending[str] = Pending()
-    ask = pending.open("1")
-    pending.open("nobody awaits this one")
-    pending.cancel_all("the session ended")
-    with pytest.raises(UnansweredError, match="the session ended"):
-        await ask
-    assert pending.waiting() == []
-    assert not pending.answer("1", "late")
 
 
 async def test_a_cancelled_waiter_leaves_nothing_behind(clock: VirtualClock) -> None:

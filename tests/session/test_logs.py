@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import re
 
-from tests.support.model_server import ModelServer, call
+import pytest
+
+from tests.support.model_server import ModelServer, Reply, call
 from tests.support.session import Sessions
 
 LINE = re.compile(r"\d{4}-\d\d-\d\dT\S+ (?P<whose>\S+) (?:[A-Z]+ \S+: |\| )(?P<told>.*)")
@@ -29,6 +31,19 @@ async def test_what_a_result_says_in_several_lines_belongs_to_its_task(sessions:
     async with sessions.open() as opened:
         session = (await opened.do("first")).session
     assert [line.split(" ", 1)[1] for line in lines(sessions, "tool")][-1] == f"{session}-1 | 2\tsecond line"
+
+
+async def test_what_a_slow_subscriber_missed_is_told_at_the_end_of_its_task(
+    sessions: Sessions, model_server: ModelServer, caplog: pytest.LogCaptureFixture
+) -> None:
+    model_server.play({"are the Director": [Reply("short"), Reply("a long answer " * 100, piece=1)]})
+    async with sessions.open() as opened:
+        slow = opened.session.bus.subscribe(name="slow")
+        session = (await opened.do("first")).session
+        assert slow.dropped == 0
+        await opened.do("second")
+    told = [record.message for record in caplog.records if "missed" in record.message]
+    assert told == [f"{session}-2: subscriber 'slow' missed {slow.dropped} events"]
 
 
 def lines(sessions: Sessions, kind: str) -> list[str]:

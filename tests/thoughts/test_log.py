@@ -1,6 +1,5 @@
 """The log of what was said and thought."""
 
-from yagent.protocol.messages import Message, Text, user_message
 from yagent.thoughts import grammar
 from yagent.thoughts.log import ThoughtLog
 
@@ -53,21 +52,13 @@ def test_thoughts_that_are_not_valid_are_counted_and_kept() -> None:
     assert len(log) == 3
 
 
-def test_it_is_rebuilt_from_a_conversation_on_the_record() -> None:
-    messages = (
-        user_message("<environment>…</environment>\ndo A"),
-        Message("assistant", (Text(f"{block('a')}\nreading"),)),
-        user_message("Call a tool now."),
-        user_message("no, B"),
-        Message("assistant", (Text(block("b")),)),
-        user_message("do A"),
+def test_it_is_rebuilt_from_what_the_record_has() -> None:
+    log = ThoughtLog()
+    said = (
+        (True, "do A"),
+        (False, f"{block('a')}\nreading"),
+        (True, f"what does {block('x')} mean?"),
+        (False, f"{block('b')}{block('c')}"),
     )
-    log = ThoughtLog.seed(messages, ("do A", "no, B", "do A"))
-    assert [entry.text for entry in log] == ["do A", block("a"), "no, B", block("b"), "do A"]
-
-
-def test_words_that_a_compression_took_away_come_first_and_thoughts_it_kept_are_found() -> None:
-    rewritten = user_message(f"What happened so far\n{block('a')}\n{block('b')}")
-    log = ThoughtLog.seed((rewritten, Message("assistant", (Text("on"),))), ("do A", f"what does {block('x')} mean?"))
-    assert log.user_inputs == ("do A", f"what does {block('x')} mean?")
-    assert [thought.goal for thought in log.thoughts()] == ["a", "b"]
+    log.recall(said)
+    assert [entry.text for entry in log] == ["do A", block("a"), f"what does {block('x')} mean?", block("b"), block("c")]

@@ -20,10 +20,9 @@ class SseEvent:
 
 
 class SseParser:
-    """Splits one response body. `lines` counts complete lines, comments included: a server that sends them is alive."""
+    """Splits one response body."""
 
     def __init__(self, *, max_event_bytes: int = MAX_EVENT_BYTES) -> None:
-        self.lines = 0
         self._max_event_bytes = max_event_bytes
         self._pieces: list[bytes] = []  # of the line that is not complete yet
         self._held = 0  # bytes of the pieces and of the data lines
@@ -80,12 +79,10 @@ class SseParser:
             self._started = True
             line = line.removeprefix(_BYTE_ORDER_MARK)
         if line.startswith(b"data:"):
-            self.lines += 1
             self._data.append(line[6:] if line[5:6] == b" " else line[5:])
         elif not line:
             self._dispatch(events)
         else:
-            self.lines += 1
             name, _, value = line.partition(b":")
             if name == b"event":
                 self._event = value.removeprefix(b" ").decode("utf-8", "replace")

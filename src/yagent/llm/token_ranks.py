@@ -23,7 +23,7 @@ _MOST = 16 << 20  # bytes of a rank file
 
 
 @dataclass(frozen=True, slots=True)
-class _Vocabulary:
+class Vocabulary:
     """`file`: what tiktoken calls it in its cache. `split`: where text is cut before pairs are merged, as published with the vocabulary."""
 
     name: str
@@ -32,7 +32,7 @@ class _Vocabulary:
     split: str
 
 
-_O200K = _Vocabulary(
+_O200K = Vocabulary(
     "o200k_base",
     "fb374d419588a4632f3f557e76b4b70aebbca790",
     "446a9538cb6c348e3516120d7c08b09f57c36495e2acfffe59a5bf8b0cfb1a2d",
@@ -48,7 +48,7 @@ _O200K = _Vocabulary(
         )
     ),
 )
-_CL100K = _Vocabulary(
+_CL100K = Vocabulary(
     "cl100k_base",
     "9b5ad71b2ce5302211f9c61530b329a4922fc6a4",
     "223921b76ee99bde995b7ff738513eef100fb51d18c93597a113bcffe865b2a7",
@@ -66,26 +66,21 @@ def rank_folders(environ: Mapping[str, str], data_directory: Path) -> tuple[Path
     return (data_directory / "tiktoken", *(Path(name) for name in named if name), Path(tempfile.gettempdir(), "data-gym-cache"))
 
 
-def vocabulary_of(model: str) -> str:
-    """The name of a model's vocabulary, "" where it is not known."""
-    vocabulary = _vocabulary_of(model)
-    return vocabulary.name if vocabulary is not None else ""
-
-
 async def exact_counter(model: str, folders: Sequence[Path]) -> Callable[[str], int] | None:
     """Counts as the model does; None when its vocabulary is not known or not here. Takes half a second, in a thread."""
-    vocabulary = _vocabulary_of(model)
+    vocabulary = vocabulary_of(model)
     if vocabulary is None or importlib.util.find_spec("tiktoken") is None:
         return None
     return await supervise.in_thread(_load, vocabulary, tuple(folders))
 
 
-def _vocabulary_of(model: str) -> _Vocabulary | None:
+def vocabulary_of(model: str) -> Vocabulary | None:
+    """A model's vocabulary, None where it is not known."""
     name = model.lower().rpartition("/")[2]
     return next((vocabulary for names, vocabulary in _MODELS if names.match(name)), None)
 
 
-def _load(vocabulary: _Vocabulary, folders: Sequence[Path]) -> Callable[[str], int] | None:
+def _load(vocabulary: Vocabulary, folders: Sequence[Path]) -> Callable[[str], int] | None:
     data = next(_files(vocabulary, folders), None)
     if data is None:
         return None
@@ -96,7 +91,7 @@ def _load(vocabulary: _Vocabulary, folders: Sequence[Path]) -> Callable[[str], i
     return lambda text: len(encoding.encode_ordinary(text))
 
 
-def _files(vocabulary: _Vocabulary, folders: Sequence[Path]) -> Iterator[bytes]:
+def _files(vocabulary: Vocabulary, folders: Sequence[Path]) -> Iterator[bytes]:
     for path in (folder / vocabulary.file for folder in folders):
         try:
             with open_regular(path) as file:

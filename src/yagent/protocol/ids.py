@@ -5,7 +5,6 @@ from typing import TypeAlias
 from yagent.records import dataclass
 
 SessionId: TypeAlias = str
-TaskId: TypeAlias = str
 DelegationId: TypeAlias = str  # equal to the id of the tool call that started the delegation
 CallId: TypeAlias = str
 AskId: TypeAlias = str

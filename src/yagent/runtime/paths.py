@@ -66,16 +66,6 @@ class DataHome:
         return self.root / "data"
 
     @property
-    def bin_dir(self) -> Path:
-        """External programs installed for yagent."""
-        return self.root / "bin"
-
-    @property
-    def skills_dir(self) -> Path:
-        """The user's own skills."""
-        return self.root / "skills"
-
-    @property
     def notes_dir(self) -> Path:
         """Notes agents leave for each other, one directory per board."""
         return self.root / "notes"
@@ -88,10 +78,6 @@ class DataHome:
     def rollout_dir(self, project: str) -> Path:
         """Records of runs in one project, given its `project_id`."""
         return self.data_dir / "rollout" / project
-
-    def blueprint_dir(self, project: str) -> Path:
-        """The blueprint of one project, given its `project_id`."""
-        return self.data_dir / "blueprint" / project
 
 
 def project_id(absolute_path: str) -> str:

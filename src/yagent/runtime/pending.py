@@ -10,10 +10,6 @@ from yagent.errors import YagentError
 A = TypeVar("A")
 
 
-class UnansweredError(YagentError):
-    """An ask ended without an answer; the text gives the reason."""
-
-
 class DuplicateAskError(YagentError):
     """An ask was opened with an id that is already waiting."""
 
@@ -44,13 +40,6 @@ class Pending(Generic[A]):
             return False
         future.set_result(value)
         return True
-
-    def cancel_all(self, reason: str) -> None:
-        """End every ask: who waits gets an `UnansweredError` that says `reason`."""
-        asks, self._asks = self._asks, {}
-        for future in asks.values():
-            if not future.done():
-                future.set_exception(UnansweredError(reason))
 
     def waiting(self) -> list[str]:
         """Ids of the asks without an answer, oldest first."""

@@ -31,7 +31,7 @@ LEAVE_SECONDS = 1.0  # for agents of a paused task that have not come to their g
 
 
 class Session:
-    """The in-process `Client`. Made by `open_session`, which also closes it."""
+    """The in-process `Client`. Made by `open_session`, which also closes it. `bus` carries its events."""
 
     def __init__(
         self,
@@ -47,7 +47,7 @@ class Session:
         self._opening = list(opening)  # what happened before anybody could listen; told with the first task
         self._tasks = tasks
         self._controls = tasks.controls
-        self._bus = bus
+        self.bus = bus
         self._list_sessions = list_sessions
         self._queue = TaskQueue(shop.domain, self._controls.stop_all, self._controls.stay_paused)
 
@@ -83,7 +83,7 @@ class Session:
 
     def events(self) -> AsyncIterator[Event]:
         """Everything from now on; nothing is dropped, because a one-shot run writes it out."""
-        return aiter(self._bus.subscribe(lossless=True, name="client"))
+        return aiter(self.bus.subscribe(lossless=True, name="client"))
 
     def snapshot(self) -> Snapshot:
         """The state now."""
@@ -123,6 +123,7 @@ class Session:
             return await task
         finally:
             self._controls.end()
+            self.bus.warn_dropped(self._tasks.current)
 
     async def _shutdown(self) -> None:
         """Refuse what waits, stop what runs, wait for its end, and let the events run out. Who stands still at a pause ends as paused."""
@@ -135,4 +136,4 @@ class Session:
                         await running.outcome()
             self._controls.stop_all()
             await running.outcome()
-        self._bus.close()
+        self.bus.close()

@@ -105,6 +105,11 @@ class TaskRunner:
         return self._owned.controls
 
     @property
+    def current(self) -> str:
+        """The id of the newest task, that of the session before the first."""
+        return self._owned.current.id or self._shop.session
+
+    @property
     def mode(self) -> Mode:
         """The permission mode in force."""
         return self._owned.permissions.mode

@@ -1,9 +1,7 @@
 """The append-only log of what a user said and an agent thought: what the third tier of compression rebuilds a conversation from (L-15)."""
 
 from collections.abc import Iterator, Sequence
-from typing import Self
 
-from yagent.protocol.messages import Message
 from yagent.records import dataclass
 from yagent.thoughts import grammar
 from yagent.thoughts.grammar import PlanItem, Thought
@@ -23,25 +21,6 @@ class ThoughtLog:
     def __init__(self) -> None:
         self._entries: list[Entry] = []
         self._failures = 0
-
-    @classmethod
-    def seed(cls, messages: Sequence[Message], user_inputs: Sequence[str]) -> Self:
-        """The log of a conversation read from its record. `user_inputs`: what the user really said, oldest first, while other messages in
-        the user's role came from the program. Those that a compression took out of the conversation come first."""
-        log = cls()
-        said_in: dict[int | None, list[str]] = {}
-        for text, place in zip(user_inputs, _places(messages, user_inputs), strict=True):
-            said_in.setdefault(place, []).append(text)
-        for text in said_in.get(None, ()):
-            log.user(text)
-        for index, message in enumerate(messages):
-            said = said_in.get(index, ())
-            for text in said:
-                log.user(text)
-            if message.role == "assistant" or (message.role == "user" and not said):
-                for thought, raw in grammar.readings(message.text):
-                    log.thought(thought, raw)
-        return log
 
     def recall(self, said: Sequence[tuple[bool, str]]) -> None:
         """Take up what the record has: the words of the user (True) and of the agent, oldest first, whatever was compressed since."""
@@ -99,15 +78,3 @@ class ThoughtLog:
             if entry.thought is not None and entry.thought.plan:
                 return entry.thought.open_items
         return ()
-
-
-def _places(messages: Sequence[Message], user_inputs: Sequence[str]) -> list[int | None]:
-    """For each input the message that brought it, in order: the same words said twice are found twice."""
-    places: list[int | None] = []
-    start = 0
-    for text in user_inputs:
-        asked = (index for index in range(start, len(messages)) if messages[index].role == "user" and text in messages[index].text)
-        place = next(asked, None)
-        places.append(place)
-        start = start if place is None else place
-    return places

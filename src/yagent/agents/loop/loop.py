@@ -353,7 +353,8 @@ class AgentLoop:
         if thought is None:
             if self.role.demands_thought:
                 self._parts.thoughts.unreadable()
-                logger.info("%s step %d: no readable thought block", self.role.name, self._steps)
+                failures = self._parts.thoughts.failures
+                logger.info("%s step %d: no readable thought block (%d so far)", self.role.name, self._steps, failures)
             return None
         for found, raw in grammar.readings(message.text):
             self._parts.thoughts.thought(found, raw)
