@@ -12,7 +12,7 @@ from tests.cases.interruptions import stopped
 from tests.support.model_server import Agent, Call, ModelServer, Reply, hand_over
 from tests.support.session import Opened, Sessions
 from yagent.protocol.asks import Answer
-from yagent.protocol.events import UserHelpNeeded, UserHelpResponse
+from yagent.protocol.events import UserHelpNeeded, UserHelpResponse, WarningIssued
 from yagent.protocol.ops import AnswerAsk
 from yagent.protocol.stop import StopReason
 
@@ -180,3 +180,16 @@ async def test_J02_the_first_answer_counts_and_answers_to_unknown_asks_change_no
     async with sessions.open(person=person) as opened:
         await opened.do("go")
     assert (sessions.workspace / "x").exists() is answers[0]
+
+
+async def test_a_grant_that_cannot_be_kept_for_the_project_is_told(sessions: Sessions, model_server: ModelServer) -> None:
+    def person(needed: UserHelpNeeded) -> Answer:
+        (sessions.home / ".yagent" / "settings.json.lock").mkdir()
+        return Answer(granted=True, offer=next(offer for offer in needed.offers if offer.scope == "project"))
+
+    play(model_server, 1)
+    async with sessions.open(person=person) as opened:
+        result = await opened.do("go")
+    assert (sessions.workspace / "x").exists()
+    assert [warning for warning in result.warnings if "holds for this session only" in warning] != []
+    assert any("holds for this session only" in told.text for told in opened.told(WarningIssued))

@@ -20,6 +20,7 @@ from yagent.tools.parameters import Describe
 from yagent.tools.spec import AnySpec, CallContext, Effect, Output, Spec
 from yagent.tools.surface import Surface
 from yagent.workspace.actions import Action, EditPath, Mode, ReadPath, ShellLine
+from yagent.workspace.grants import Grants
 from yagent.workspace.permissions import Permissions, PermissionSettings
 
 
@@ -220,6 +221,18 @@ async def test_a_grant_for_the_session_is_kept_and_asks_no_more(desk: Desk) -> N
     await desk.make("probe")
     await desk.make("probe")
     assert len(desk.person.asked) == 2
+
+
+async def test_a_grant_that_cannot_be_stored_is_told_to_people(desk: Desk) -> None:
+    Probe(desk)
+    (desk.workspace / "file").write_text("")
+    heard: list[str] = []
+    grants = Grants(desk.workspace, desk.workspace / "file" / "settings.json", clock=desk.clock)
+    desk.person.answers = [replace(YES, offer=Offer("project", "edit(a.txt)"))]
+    output = await desk.invoker.invoke(call("probe"), replace(desk.scope, grants=grants, warn=heard.append))
+    assert output.text == "a.txt 1"
+    (warning,) = heard
+    assert "the grant edit(a.txt) holds for this session only" in warning
 
 
 async def test_an_offer_nobody_made_is_not_kept(desk: Desk) -> None:

@@ -34,10 +34,9 @@ async def test_output_streams_are_kept_in_order(shell: Shell, tmp_path: Path) ->
     assert (result.directory, result.timed_out, result.left_behind, result.omitted, result.log) == (tmp_path, False, (), 0, None)
 
 
-async def test_text_is_heard_as_it_comes(shell: Shell, tmp_path: Path) -> None:
-    heard: list[str] = []
-    await shell.run("printf 'h\\303'; sleep 0.05; printf '\\251!\\n'", tmp_path, on_output=heard.append)
-    assert "".join(heard) == "hé!\n"
+async def test_a_character_that_comes_in_pieces_is_whole(shell: Shell, tmp_path: Path) -> None:
+    result = await shell.run("printf 'h\\303'; sleep 0.05; printf '\\251!\\n'", tmp_path)
+    assert result.output == "hé!\n"
 
 
 async def test_commands_have_neither_input_nor_terminal(shell: Shell, tmp_path: Path) -> None:
@@ -153,7 +152,8 @@ from yagent.workspace.shell import Shell
 async def main():
     async with Shell(clock=SystemClock(), environment=dict(os.environ), temporary=Path(sys.argv[1]) / "private") as shell:
         command = f"echo ready; setsid {sys.argv[2]} & {sys.argv[2]}"
-        await shell.run(command, Path(sys.argv[1]), on_output=lambda _: print("ready", flush=True))
+        running = await shell.launch(command, Path(sys.argv[1]), lambda data: print("ready", flush=True))
+        await running.child.exited()
 
 asyncio.run(main())
 """

@@ -164,6 +164,7 @@ class Runs:
             remaining=frame.activity.remaining_total,
             queueing=frame.activity.frozen,
             ran=partial(shop.desk.ran, seat.recorder),
+            warn=frame.account.warn,
             at_once=control.at_once,
         )
         invoker = Invoker(seat.surface, write_lock=shop.write_lock, clock=shop.clock, denied=frame.denied)

@@ -99,7 +99,7 @@ class Approval:
         if answer.offer is not None and answer.offer in verdict.offers:
             warning = await self._call.scope.grants.add(answer.offer)
             if warning:
-                self._call.progress(warning)
+                self._call.scope.warn(warning)
         return None
 
 

@@ -49,11 +49,11 @@ class Invoker:
         """The result of a call that was cancelled: what never got to its tool had no effect, and is told so."""
         return cancelled_output(call) if call.id in self._begun else NOT_BEGUN
 
-    async def invoke(self, call: ToolCall, scope: Scope, progress: Callable[[str], None] = lambda text: None) -> Output:
+    async def invoke(self, call: ToolCall, scope: Scope) -> Output:
         """The result of one call: never blank, never an exception except CancelledError."""
         notes: list[str] = []
         try:
-            output = await self._answer(call, CallContext(call.id, scope, progress, partial(teaching.teach, self._surface)), notes)
+            output = await self._answer(call, CallContext(call.id, scope, partial(teaching.teach, self._surface)), notes)
         except YagentError as error:
             output = Output(str(error), is_error=True)
         except Exception as error:

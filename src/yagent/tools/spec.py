@@ -123,20 +123,16 @@ class Scope:
     remaining: Callable[[], float | None]  # seconds until this run's total limit; None without one
     queueing: Callable[[], AbstractContextManager[None]] = nullcontext  # stops this run's timers for as long as it waits for its turn
     ran: Callable[[str, int | None, bytes], Awaitable[str]] = not_recorded  # keeps how a command ended (None: stopped); its id, or ""
+    warn: Callable[[str], None] = lambda text: None  # tells people what the task's account has to say of it
     at_once: Callable[[], bool] = lambda: False  # whether what this run started is to be ended without being asked to first
 
 
 @dataclass(frozen=True, slots=True)
 class CallContext:
-    """One call: its id and the scope it is made in.
-
-    `progress` shows a running tool's newest output to people (never to the model). `teach` opens the named cold tools and gives what the
-    model has to know to call them.
-    """
+    """One call: its id and the scope it is made in. `teach` opens the named cold tools and gives what a model has to know to call them."""
 
     call_id: CallId
     scope: Scope
-    progress: Callable[[str], None] = lambda text: None
     teach: Callable[[Sequence[str]], Output] = lambda names: Output("This agent has no tools to load.", is_error=True)
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import codecs
 import secrets
 import shutil
 import signal
@@ -132,21 +131,20 @@ class Shell:
         directory: Path,
         *,
         timeout: float = 180.0,
-        on_output: Callable[[str], None] | None = None,
         at_once: Callable[[], bool] = lambda: False,
     ) -> ShellResult:
         """Run a command line to its end, for at most `timeout` seconds; then it and all its descendants are ended, without being asked
         first when `at_once()` says so.
 
-        Returns soon after the shell itself exits, whoever still holds its output; such processes are ended and named. `on_output` hears
-        the text as it comes. Nothing lasts from call to call: not the directory, not variables. Source: requirement D-36.
+        Returns soon after the shell itself exits, whoever still holds its output; such processes are ended and named. Nothing lasts from
+        call to call: not the directory, not variables. Source: requirement D-36.
 
         Raises:
             ShellError: it could not be started.
         """
         started = self.clock.now()
         output = HeadAndTail(self.settings.kept_output, self.new_log())
-        activity = _Activity(self.clock, output, on_output)
+        activity = _Activity(self.clock, output)
         running = await self.launch(command, directory, activity.add)
         try:
             timed_out = await self._until_exit(running.child, timeout)
@@ -259,19 +257,15 @@ class Shell:
 class _Activity:
     """Passes output on, and knows when the last of it came."""
 
-    def __init__(self, clock: Clock, output: HeadAndTail, on_output: Callable[[str], None] | None) -> None:
+    def __init__(self, clock: Clock, output: HeadAndTail) -> None:
         self._clock = clock
         self._output = output
-        self._on_output = on_output
-        self._decoder = codecs.getincrementaldecoder("utf-8")("replace")
         self._last = clock.now()
 
     def add(self, data: bytes) -> None:
         """A sink."""
         self._last = self._clock.now()
         self._output.add(data)
-        if self._on_output is not None:
-            self._on_output(self._decoder.decode(data))
 
     async def settled(self, child: Child) -> None:
         """Wait for the rest of the output after the shell's exit: to its end, or until those who hold it open say nothing for a moment."""

@@ -60,12 +60,6 @@ async def test_more_than_an_hour_is_refused_with_the_bound(running: Desk) -> Non
     assert "integer >= 1 <= 3600" in (await running.make("run_bash", command="true", timeout=3601)).text
 
 
-async def test_progress_hears_output_as_it_comes(running: Desk) -> None:
-    heard: list[str] = []
-    await running.invoker.invoke(call("run_bash", command="echo a; echo b"), running.scope, heard.append)
-    assert "".join(heard) == "a\nb\n"
-
-
 async def test_c09_a_background_command_reads_nothing_reports_its_end_and_can_be_listed(running: Desk) -> None:
     started = await running.make("run_bash", command="cat; echo after", is_background=True)
     assert started.text == "after\n[bg1: exited with code 0: cat; echo after]"

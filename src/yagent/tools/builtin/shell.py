@@ -56,7 +56,7 @@ def _run_bash() -> Spec[RunBash]:
             return await _start(parameters.command, call)
         limit, remark = _limit(parameters.timeout, call.scope)
         scope = call.scope
-        result = await scope.shell.run(parameters.command, scope.workspace, timeout=limit, on_output=call.progress, at_once=scope.at_once)
+        result = await scope.shell.run(parameters.command, scope.workspace, timeout=limit, at_once=scope.at_once)
         code = (
             None if result.timed_out or exit_code_of_pipe(parameters.command) else result.exit_code
         )  # a pipe's code is its last command's
