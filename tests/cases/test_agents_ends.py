@@ -89,17 +89,23 @@ FAILURES: dict[str, tuple[Reply, str, str]] = {
 async def test_D11_a_child_whose_provider_fails_is_an_error_with_its_cause(
     sessions: Sessions, model_server: ModelServer, reply: Reply, reason: str, words: str
 ) -> None:
-    model_server.play({"are the Director": _delegating(), "are Repo": [reply] * 99})
+    found = Reply("The bug is in line two.", calls=call("read_file", path="notes.txt").calls)
+    model_server.play({"are the Director": _delegating(), "are Repo": [found, *[reply] * 99]})
     async with sessions.open() as opened:
         result = await opened.do("go")
     assert re.match(rf"\[repo#1 · error · {reason} · ", result.answer), result.answer
     assert words in result.answer
+    assert ("I will not." if words == "declined" else "The bug is in line two.") in result.answer  # its newest words
+    assert "It did not finish: " in result.answer
     assert [(each.status, each.stop_reason.value) for each in result.delegations] == [("error", reason)]
     assert result.exit_code == 0, "the Director itself came to an end"
 
 
-async def test_D11_the_result_of_a_failed_child_is_marked_as_an_error_on_the_wire(sessions: Sessions, model_server: ModelServer) -> None:
-    model_server.play({"are the Director": _delegating(), "are Repo": [FAILURES["401"][0]]})
+@pytest.mark.parametrize("failure", [each for each in FAILURES if each != "fatal error in the stream"])  # which is of another dialect
+async def test_D11_the_result_of_a_failed_child_is_marked_as_an_error_on_the_wire(
+    sessions: Sessions, model_server: ModelServer, failure: str
+) -> None:
+    model_server.play({"are the Director": _delegating(), "are Repo": [FAILURES[failure][0]] * 99})
     async with sessions.open(api_format="anthropic") as opened:
         assert (await opened.do("go")).answer.startswith("ERROR [repo#1 · error")
 

@@ -23,6 +23,7 @@ from yagent.llm.quirks_table import quirks_for
 from yagent.protocol.messages import Message, ModelIdentity
 from yagent.rollout.reader import Account, read
 from yagent.rollout.records import ResponseItem
+from yagent.session.request import Resume
 
 READ = {"path": "notes.txt"}
 SIGNATURES = {"QUJD": "", "REVG": "naïve — step \n", "ENC": ""}
@@ -223,13 +224,16 @@ async def test_J06_A08_a_killed_session_goes_on_with_one_result_for_each_call_ho
     assert not (yagent.workspace / "second").exists(), "nothing is executed by resuming"
 
 
-DAMAGE: dict[str, Callable[[bytes], bytes]] = {
-    "the last line cut": lambda data: data[:-1][: data[:-1].rfind(b"\n") + 38],
-    "zero bytes behind": lambda data: data + b"\0" * 4096,
-    "empty lines behind": lambda data: data + b"\n\n\n",
-    "a character cut": lambda data: data + '{"type":"response_item","payload":"é'.encode()[:-1],
-    "a bad line in the middle": lambda data: data.replace(b"\n", b'\n{"type":"x"\n', 3),
-    "a line doubled": lambda data: b"".join(line * 2 for line in data.splitlines(keepends=True)),
+DAMAGE: dict[str, tuple[Callable[[bytes], bytes], str]] = {
+    "the last line cut": (lambda data: data[:-1][: data[:-1].rfind(b"\n") + 38], "38 bytes skipped (damaged)"),
+    "zero bytes behind": (lambda data: data + b"\0" * 4096, "4097 bytes skipped (zero bytes)"),
+    "empty lines behind": (lambda data: data + b"\n\n\n", ""),
+    "a character cut": (
+        lambda data: data + '{"type":"response_item","payload":"é'.encode()[:-1],
+        "37 bytes skipped (damaged)",
+    ),
+    "a bad line in the middle": (lambda data: data.replace(b"\n", b'\n{"type":"x"\n', 3), "line 2: 12 bytes skipped (damaged)"),
+    "a line doubled": (lambda data: b"".join(line * 2 for line in data.splitlines(keepends=True)), "a second record 1 dropped"),
 }
 
 
@@ -247,23 +251,34 @@ async def _interrupted(yagent: CommandLine, server: ModelServer) -> str:
 async def test_J06_a_damaged_record_is_taken_up_with_a_notice(yagent: CommandLine, model_server: ModelServer, damage: str) -> None:
     session = await _interrupted(yagent, model_server)
     (path,) = _records(yagent)
-    path.write_bytes(DAMAGE[damage](path.read_bytes()))
+    damaged, notice = DAMAGE[damage]
+    path.write_bytes(damaged(path.read_bytes()))
     result = await _resumed(yagent, model_server, "--resume", session)
     assert "first task" in model_server.views[-1].task
-    assert ("dropped" if "doubled" in damage else "bytes") in result.told or "empty" in damage
+    assert _answered(model_server.views[-1]) == [("call_0_0", 1)]
+    assert f"The record of session {session}: {path.name}" in result.told or not notice
+    assert notice in result.told
+    assert ("skipped" in result.told or "dropped" in result.told) is bool(notice)
 
 
 @pytest.mark.real_time
 @pytest.mark.slow
-async def test_J06_a_session_that_is_open_in_another_process_is_refused_or_forked(yagent: CommandLine, model_server: ModelServer) -> None:
+@pytest.mark.parametrize("way", ["new words", "the newest, new words", "going on"])
+async def test_J06_a_session_that_is_open_in_another_process_is_refused(yagent: CommandLine, model_server: ModelServer, way: str) -> None:
     model_server.script = lambda view: Reply(text="never", chaos=[Chaos("hang_before_headers")])
     first = await yagent.start("-p", "the first task")
     try:
         await until(lambda: model_server.in_flight)
         session = _session(yagent)
-        second = await yagent.run("-p", "go on", "--resume", session, "--timeout", "3s")
-        assert "open" in second.told or len(_records(yagent)) == 2
-        assert "No such option" not in second.told
+        (path,), before = _records(yagent), _records(yagent)[0].read_bytes()
+        ways = {"new words": ("-p", "go on", "--resume", session), "going on": ("resume", session)}
+        second = await yagent.run(*ways.get(way, ("-p", "go on", "--continue")))
+        assert (second.code, second.answer) == (2, "")
+        assert ("open in another process" if "newest" in way else f"Session {session} is open") in second.told
+        assert _records(yagent) == [path]
+        more = path.read_bytes().removeprefix(before)
+        assert not {"session_continued", "session_resumed"} & {json.loads(line)["payload"].get("name") for line in more.splitlines()}
+        assert len(model_server.exchanges) == 1
     finally:
         first.kill()
         await ended(first)
@@ -371,6 +386,24 @@ async def test_J11_continue_takes_the_newest_session_of_this_directory_and_says_
     result = await _resumed(yagent, model_server, "--continue")
     assert "a newer task" in model_server.views[-1].task
     assert "a newer task" in result.told
+
+
+async def test_J11_of_sessions_within_the_same_second_the_one_last_written_to_is_the_newest(
+    sessions: Sessions, model_server: ModelServer
+) -> None:
+    names = []
+    for number in range(5):
+        model_server.play({"are the Director": ["answer"]})
+        async with sessions.open() as opened:
+            names.append((await opened.do(f"task {number}")).session)
+    files = sorted(path.name for path in sessions.home.glob(".yagent/data/rollout/**/*.jsonl"))
+    assert len({name.partition("_")[0] for name in files}) == 1, "all began in one second"
+    for chosen, number in (("", 4), (names[1], 1), ("", 1)):
+        model_server.play({"are the Director": ["more"]})
+        async with sessions.open(resume=Resume(chosen)) as opened:
+            assert opened.session.snapshot().began_with == f"task {number}"
+            assert (await opened.do("go on")).session == names[number]
+        assert f"task {number}" in model_server.views[-1].task
 
 
 @pytest.mark.real_time
