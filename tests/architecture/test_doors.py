@@ -7,7 +7,7 @@ from functools import cache
 
 import pytest
 
-from tests.architecture.source_tree import Source, dotted_name, imported_names, package_sources, sample, sources
+from tests.architecture.source_tree import Source, dotted_name, functions, imported_names, package_sources, sample, sources
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,9 +142,55 @@ def test_cancellation_is_never_swallowed() -> None:
     assert [line for source in package_sources() for line in swallowed_cancellations(source)] == []
 
 
+SLEEPS = ("asyncio.sleep", "anyio.sleep", "trio.sleep")
+REAL_TIME = "real_time"  # the mark of tests on the real event loop; in all others such a sleep takes no time
+
+
+def real_sleeps(source: Source) -> list[str]:
+    """Sleeps in tests that run in real time. No time at all is a turn for others; a sleep inside a loop is the pace of a poll."""
+    names, paced = imported_names(source), {part for node in source.nodes if isinstance(node, LOOPS) for part in ast.walk(node)}
+    found = []
+    for node in (part for tested in _in_real_time(source) for part in ast.walk(tested)):
+        if isinstance(node, ast.Call) and node not in paced and dotted_name(node.func, names) in SLEEPS:
+            wanted = node.args[0] if node.args else None
+            if not isinstance(wanted, ast.Constant) or wanted.value != 0:
+                found.append(f"{source.path}:{node.lineno}: {ast.unparse(node)}; wait for what should happen")
+    return found
+
+
+LOOPS = (ast.For, ast.AsyncFor, ast.While)
+
+
+def _in_real_time(source: Source) -> list[ast.AST]:
+    """What of a file is marked: all of it, or single tests."""
+    whole = [node for node in source.tree.body if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "pytestmark"]
+    if any(REAL_TIME in ast.unparse(node.value) for node in whole):
+        return [source.tree]
+    return [each for each in functions(source) if any(REAL_TIME in ast.unparse(mark) for mark in each.decorator_list)]
+
+
 def test_no_test_sleeps() -> None:
     slept = Door("sleeping", ("tests.support.virtual_time",), ("time.sleep",))
-    assert [line for source in sources("tests") for line in offences(source, slept)] == []
+    assert [line for source in sources("tests") for line in (*offences(source, slept), *real_sleeps(source))] == []
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "import asyncio\nimport pytest\npytestmark = pytest.mark.real_time\nasync def test_a():\n    await asyncio.sleep(0.1)",
+        "from asyncio import sleep as wait\nimport pytest\n@pytest.mark.real_time\nasync def test_a():\n    await wait(PAUSE)",
+        "import anyio\nimport pytest\npytestmark = [pytest.mark.real_time]\nasync def test_a():\n    await anyio.sleep(1)",
+    ],
+)
+def test_a_test_that_sleeps_in_real_time_is_noticed(text: str) -> None:
+    assert real_sleeps(sample(text))
+    assert not real_sleeps(sample(text.replace("real_time", "virtual")))
+    assert not real_sleeps(sample(text.replace("(0.1)", "(0)").replace("(PAUSE)", "(0)").replace("(1)", "(0)")))
+
+
+def test_a_poll_is_no_sleep() -> None:
+    poll = "async def until(holds):\n    while not holds():\n        await asyncio.sleep(1)"
+    assert not real_sleeps(sample(f"import asyncio\npytestmark = pytest.mark.real_time\n{poll}"))
 
 
 @pytest.mark.parametrize(

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import fcntl
 import json
 import os
+import sys
+import termios
 from hashlib import sha256
 from pathlib import Path
 
@@ -14,6 +17,7 @@ from tests.support.command_line import CommandLine, alive, ended, until
 from tests.support.model_server import Agent, Call, ModelServer, Reply
 
 pytestmark = [pytest.mark.real_time, pytest.mark.slow]
+NEARLY_FULL = 15 * 4096  # bytes, of the 16 pages of a pipe
 BIG = "".join(f'{number:07d} ✓ \\ "quoted" \x1b[31m\n' for number in range(40_000))
 
 
@@ -141,7 +145,7 @@ async def test_signals_are_heeded_while_a_reader_stalls(yagent: CommandLine, mod
     os.close(writing)
     try:
         await until(lambda: model_server.exchanges and model_server.exchanges[0].ended)
-        await asyncio.sleep(0.5)
+        await until(lambda: int.from_bytes(fcntl.ioctl(reading, termios.FIONREAD, bytes(4)), sys.byteorder) >= NEARLY_FULL)
         for _ in range(2):
             process.terminate()
             await asyncio.sleep(0.2)

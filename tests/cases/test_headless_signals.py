@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import fcntl
 import os
 import signal
+import sys
+import termios
 
 import pytest
 
@@ -36,6 +39,14 @@ async def interrupted(yagent: CommandLine, *signals: int, arguments: tuple[str, 
         process.send_signal(number)
         await asyncio.sleep(0.2)
     return await ended(process, limit=20)
+
+
+def unread(stream: asyncio.StreamWriter | None) -> int:
+    """Bytes in a pipe to a process that it has not taken."""
+    assert stream is not None
+    buffered = stream.transport.get_write_buffer_size()
+    count = fcntl.ioctl(stream.get_extra_info("pipe"), termios.FIONREAD, bytes(4))
+    return buffered + int.from_bytes(count, sys.byteorder)
 
 
 def stop_reasons(yagent: CommandLine) -> list[object]:
@@ -92,7 +103,9 @@ async def test_a_model_call_in_flight_is_given_up(yagent: CommandLine, model_ser
 
 async def test_an_interrupt_while_the_prompt_is_still_being_read_is_130(yagent: CommandLine, model_server: ModelServer) -> None:
     process = await yagent.start("-p", "-", stdin=asyncio.subprocess.PIPE)
-    await asyncio.sleep(1.5)
+    assert process.stdin is not None
+    process.stdin.write(b"the beginning of a task")
+    await until(lambda: unread(process.stdin) == 0)  # it has begun to read, and waits for more
     process.send_signal(signal.SIGINT)
     async with asyncio.timeout(10):
         assert await process.wait() == 130
@@ -125,7 +138,7 @@ async def test_a_terminal_is_left_sane_even_when_the_process_ends_at_once(yagent
             process.send_signal(signal.SIGINT)
             await asyncio.sleep(0.1)
         assert (await ended(process, limit=10)).code == 130
-        await asyncio.sleep(0.1)
-        assert terminal.settings() == before
+        await until(lambda: terminal.settings() == before)
+        await terminal.see_the_rest()
     assert terminal.seen.rfind(b"\x1b[?25h") > terminal.seen.rfind(b"\x1b[?25l")
     await until(lambda: not alive(str(yagent.home)), limit=10)

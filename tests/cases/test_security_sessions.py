@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from tests.cases.interruptions import stopped
-from tests.support.command_line import CommandLine, ended, until
+from tests.support.command_line import CommandLine, alive, ended, until
 from tests.support.model_server import Agent, Call, Chaos, ModelServer, Reply, call, hand_over
 from tests.support.session import Sessions
 from tests.support.terminal import Terminal
@@ -292,7 +292,7 @@ async def test_C12_a_stop_closes_the_stream_and_the_second_call_is_not_started(y
     await until((yagent.workspace / "first").exists)
     process.terminate()
     result = await ended(process, limit=15)
-    await asyncio.sleep(1)
+    await until(lambda: not alive(str(yagent.home)))
     assert (result.code, result.document["stop_reason"]) == (143, "cancelled")
     assert not (yagent.workspace / "second").exists()
 

@@ -73,7 +73,7 @@ async def test_I20_on_a_terminal_everything_foreign_is_made_visible(
     async with Terminal(columns=200) as terminal:
         process = await terminal.start(yagent, "-p", "go", "-y", environment={"TERM": terminal_type})
         result = await ended(process)
-        await asyncio.sleep(0.2)
+        await terminal.see_the_rest()
     assert result.code == 0
     assert foreign(terminal.seen) == b""
     assert rb"the answer \x1b]52;c;" in terminal.seen
@@ -109,7 +109,7 @@ async def test_I20_errors_and_records_shown_later_are_visible_too(yagent: Comman
         (session,) = [record[0]["payload"]["session"] for record in yagent.records() if not record[0]["payload"].get("delegation_id")]
         for arguments in (("sessions", "list"), ("sessions", "show", session, "--full"), ("-p", "x", "-d", EVIL), ("-f", f"no{EVIL}")):
             await ended(await terminal.start(yagent, *arguments))
-        await asyncio.sleep(0.2)
+        await terminal.see_the_rest()
     assert foreign(terminal.seen) == b""
 
 
@@ -125,7 +125,7 @@ async def test_a_live_tree_names_every_agent_and_is_gone_when_the_answer_comes(
     async with Terminal(columns=columns) as terminal:
         process = await terminal.start(yagent, "-p", "go", "-Y", stdout=asyncio.subprocess.PIPE)
         result = await ended(process)
-        await asyncio.sleep(0.2)
+        await terminal.see_the_rest()
     assert result.answer.startswith("the answer")
     assert b"Director" in terminal.seen
     assert b"coding" in terminal.seen.lower()

@@ -16,6 +16,8 @@ from typing import Any, Self
 
 from tests.support.command_line import LIMIT, CommandLine
 
+END_OF_OUTPUT = "[written by the test: what programs wrote is above]"
+
 
 class Terminal:
     """Use as `async with Terminal() as terminal`. `seen` is every byte the program wrote to it."""
@@ -67,6 +69,11 @@ class Terminal:
                     await self._news.wait()
             except asyncio.CancelledError:
                 raise AssertionError(f"{text!r} never came; seen: {self.seen[-3000:]!r}") from None
+
+    async def see_the_rest(self) -> None:
+        """Wait until everything that programs have written is on the terminal."""
+        os.write(self._slave, END_OF_OUTPUT.encode())
+        await self.see(END_OF_OUTPUT)
 
     def hang_up(self) -> None:
         """The window is closed."""
