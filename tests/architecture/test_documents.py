@@ -11,7 +11,7 @@ from yagent.protocol.events import PAYLOADS
 NOT_YET_PUBLISHED = {"model_routed": "routing"}
 PAGES = (
     "architecture configuration tools rollout-and-resume protocol security performance"
-    " dependencies troubleshooting glossary cases headless robustness"
+    " dependencies troubleshooting glossary cases headless robustness invariants"
 )
 TEST_NAME = re.compile(r"\btest_\w+")
 VARIABLE = re.compile(r"\{\{\s*(\w+)\s*\}\}")

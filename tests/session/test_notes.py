@@ -63,6 +63,7 @@ async def test_a_long_result_is_told_by_its_conclusion_and_can_be_read_whole(ses
     assert len(seen[0]) < 1000
     assert "word word" in seen[1]
     assert "Short." in seen[2]
+    assert "word word" in seen[2], "a note holds the deliverable, not what the exit said (E-22)"
 
 
 @pytest.mark.parametrize("own_words", ["", "word " * 12_000])
