@@ -18,14 +18,15 @@ TOOLS = frozenset(spec.name for spec in shipped_registry().specs)
 
 def manual_lookups(source: Source) -> list[str]:
     """Helpers that find tools by name, tables of tools asked for a literal name, specs compared with one, lists of names."""
-    found = [(node.lineno, what) for node in source.nodes for what in _listed(source, node)]
+    nodes = [node for node in source.nodes if isinstance(node, ast.expr)]
+    found = [(node.lineno, what) for node in nodes for what in _listed(source, node)]
     if not source.is_in(*FINDERS):
         found += [(each.lineno, f"{each.name} looks a tool up") for each in functions(source) if HELPER.search(each.name)]
-        found += [(node.lineno, what) for node in source.nodes for what in _picked(node)]
+        found += [(node.lineno, what) for node in nodes for what in _picked(node)]
     return [f"{source.path}:{line}: {what}; grant an effect in a profile" for line, what in found]
 
 
-def _listed(source: Source, node: ast.AST) -> Iterator[str]:
+def _listed(source: Source, node: ast.expr) -> Iterator[str]:
     """Two names of tools in one list: the beginning of a surface that somebody wrote."""
     if source.is_in(*SURFACES) and isinstance(node, ast.List | ast.Tuple | ast.Set):
         names = [each.value for each in node.elts if isinstance(each, ast.Constant) and each.value in TOOLS]
@@ -33,7 +34,7 @@ def _listed(source: Source, node: ast.AST) -> Iterator[str]:
             yield f"a list of tools ({', '.join(map(str, names))})"
 
 
-def _picked(node: ast.AST) -> Iterator[str]:
+def _picked(node: ast.expr) -> Iterator[str]:
     """A tool taken by a name that stands in the code."""
     if isinstance(node, ast.Compare) and isinstance(node.left, ast.Attribute) and node.left.attr == "name":
         if _last_name(node.left.value) in ("spec", "tool") and any(_is_literal(each) for each in node.comparators):
