@@ -13,8 +13,7 @@ import pytest
 
 from tests.llm.wire import FORMATS, chat_stream, messages_stream, responses_stream
 from tests.support.command_line import CommandLine, Ended, ended, until
-from tests.support.fixtures import commit
-from tests.support.model_server import Agent, Call, Chaos, ModelServer, Reply, RequestView, call, hand_over
+from tests.support.model_server import Call, Chaos, ModelServer, Reply, RequestView, call, hand_over
 from tests.support.session import Sessions
 from yagent.llm.dialects.port import Encoder, WireModel, WireSettings
 from yagent.llm.dialects.table import dialect_for
@@ -23,7 +22,6 @@ from yagent.llm.quirks_table import quirks_for
 from yagent.protocol.messages import Message, ModelIdentity
 from yagent.rollout.reader import Account, read
 from yagent.rollout.records import ResponseItem
-from yagent.session.request import Resume
 
 READ = {"path": "notes.txt"}
 SIGNATURES = {"QUJD": "", "REVG": "naïve — step \n", "ENC": ""}
@@ -199,7 +197,7 @@ async def test_J06_what_a_killed_run_leaves_can_be_read_and_holds_every_call_tha
         assert len(results) == len(set(results))
 
 
-async def _resumed(yagent: CommandLine, server: ModelServer, *arguments: str) -> Ended:
+async def resumed(yagent: CommandLine, server: ModelServer, *arguments: str) -> Ended:
     """Go on with a session; the model says that it does."""
     server.script = lambda view: hand_over("going on") if "are Coding" in view.identity else Reply(text="going on")
     result = await yagent.run("-p", "go on", "-Y", *arguments)
@@ -217,7 +215,7 @@ async def test_J06_A08_a_killed_session_goes_on_with_one_result_for_each_call_ho
     session = await _killed(yagent, model_server, moment, api_format)
     histories = []
     for _ in range(2):
-        await _resumed(yagent, model_server, "--resume", session)
+        await resumed(yagent, model_server, "--resume", session)
         histories.append(_answered(model_server.views[-1]))
         assert all(count == 1 for _, count in histories[-1])
     assert histories[0] == histories[1][: len(histories[0])]
@@ -237,7 +235,7 @@ DAMAGE: dict[str, tuple[Callable[[bytes], bytes], str]] = {
 }
 
 
-async def _interrupted(yagent: CommandLine, server: ModelServer) -> str:
+async def interrupted(yagent: CommandLine, server: ModelServer) -> str:
     """A task of one call that ended in order; its session."""
     server.play({"are the Director": [call("read_file", path="notes.txt"), "the first answer"]})
     result = await yagent.run("-p", "the first task", "--output", "json")
@@ -249,11 +247,11 @@ async def _interrupted(yagent: CommandLine, server: ModelServer) -> str:
 @pytest.mark.slow
 @pytest.mark.parametrize("damage", DAMAGE)
 async def test_J06_a_damaged_record_is_taken_up_with_a_notice(yagent: CommandLine, model_server: ModelServer, damage: str) -> None:
-    session = await _interrupted(yagent, model_server)
+    session = await interrupted(yagent, model_server)
     (path,) = _records(yagent)
     damaged, notice = DAMAGE[damage]
     path.write_bytes(damaged(path.read_bytes()))
-    result = await _resumed(yagent, model_server, "--resume", session)
+    result = await resumed(yagent, model_server, "--resume", session)
     assert "first task" in model_server.views[-1].task
     assert _answered(model_server.views[-1]) == [("call_0_0", 1)]
     assert f"The record of session {session}: {path.name}" in result.told or not notice
@@ -290,7 +288,7 @@ async def test_J06_a_session_that_is_open_in_another_process_is_refused(yagent: 
 async def test_A19_a_session_that_ended_without_a_word_goes_on(yagent: CommandLine, model_server: ModelServer, empty: Reply) -> None:
     model_server.script = lambda view: empty
     assert (await yagent.run("-p", "the first task", "--output", "json")).code == 75
-    await _resumed(yagent, model_server, "--resume", _session(yagent))
+    await resumed(yagent, model_server, "--resume", _session(yagent))
     assert "the first task" in model_server.views[-1].task
 
 
@@ -303,7 +301,7 @@ async def test_A20_a_session_whose_server_stayed_away_goes_on(yagent: CommandLin
     configured.parent.mkdir(parents=True)
     configured.write_text("[llm]\nmax_retries = 0\nstep_retries = 0\n")
     assert (await yagent.run("-p", "the first task")).code == 75
-    await _resumed(yagent, model_server, "--resume", _session(yagent))
+    await resumed(yagent, model_server, "--resume", _session(yagent))
     assert _answered(model_server.views[-1]) == [("call_0_0", 1)]
 
 
@@ -317,101 +315,6 @@ async def test_A06_A09_A10_A24_A25_what_only_the_provider_can_read_goes_back_to_
     yagent.talks_to(model_server.url, api_format)
     model_server.play({"are the Director": [first, "the first answer"]})
     assert (await yagent.run("-p", "the first task")).code == 0
-    await _resumed(yagent, model_server, "--resume", _session(yagent))
+    await resumed(yagent, model_server, "--resume", _session(yagent))
     raw = json.dumps(model_server.views[-1].body)
     assert any(trace in raw for trace in ("REVG", "thought_signature", "ENC"))
-
-
-PLACES: dict[str, Callable[[Path], Path]] = {
-    "a folder below": lambda project: project / "sub",
-    "another repository": lambda project: project.parent / "other",
-    "a link to it": lambda project: project.parent / "link",
-}
-
-
-@pytest.mark.real_time
-@pytest.mark.slow
-@pytest.mark.parametrize("place", PLACES)
-async def test_J11_a_session_is_continued_in_its_own_directory_or_not_at_all(
-    yagent: CommandLine, model_server: ModelServer, place: str
-) -> None:
-    session = await _interrupted(yagent, model_server)
-    project, elsewhere = yagent.workspace, PLACES[place](yagent.workspace)
-    if place == "a link to it":
-        elsewhere.symlink_to(project)
-    else:
-        elsewhere.mkdir()
-    if place == "another repository":
-        commit(elsewhere, "init", "-q")
-    seen: list[str] = []
-
-    async def coding(agent: Agent) -> Reply:
-        seen.append(await agent.call("run_bash", command="pwd -P"))
-        return hand_over("went on")
-
-    model_server.play({"are the Director": [call("delegate_coding", task="where"), "going on"], "are Coding": coding})
-    result = await yagent.run("-p", "go on", "-Y", "--resume", session, cwd=elsewhere)
-    if place == "a link to it":
-        assert (result.code, result.answer.strip()) == (0, "going on")
-        assert str(project) in seen[0]
-    else:
-        assert result.code == 2
-        assert str(project) in result.told
-        assert seen == []
-
-
-@pytest.mark.real_time
-@pytest.mark.slow
-async def test_J11_a_session_whose_directory_is_gone_is_a_clear_error(yagent: CommandLine, model_server: ModelServer) -> None:
-    session = await _interrupted(yagent, model_server)
-    gone = yagent.workspace
-    moved = gone.rename(gone.parent / "moved")
-    result = await yagent.run("-p", "go on", "--resume", session, cwd=moved)
-    assert result.code == 2
-    assert str(gone) in result.told
-    assert not gone.exists()
-
-
-@pytest.mark.real_time
-@pytest.mark.slow
-async def test_J11_continue_takes_the_newest_session_of_this_directory_and_says_which(
-    yagent: CommandLine, model_server: ModelServer
-) -> None:
-    for prompt in ("an older task", "a newer task"):
-        model_server.play({"are the Director": ["answer"]})
-        await yagent.run("-p", prompt)
-    other = yagent.workspace.parent / "other"
-    other.mkdir()
-    await yagent.run("-p", "a task elsewhere", cwd=other)
-    result = await _resumed(yagent, model_server, "--continue")
-    assert "a newer task" in model_server.views[-1].task
-    assert "a newer task" in result.told
-
-
-async def test_J11_of_sessions_within_the_same_second_the_one_last_written_to_is_the_newest(
-    sessions: Sessions, model_server: ModelServer
-) -> None:
-    names = []
-    for number in range(5):
-        model_server.play({"are the Director": ["answer"]})
-        async with sessions.open() as opened:
-            names.append((await opened.do(f"task {number}")).session)
-    files = sorted(path.name for path in sessions.home.glob(".yagent/data/rollout/**/*.jsonl"))
-    assert len({name.partition("_")[0] for name in files}) == 1, "all began in one second"
-    for chosen, number in (("", 4), (names[1], 1), ("", 1)):
-        model_server.play({"are the Director": ["more"]})
-        async with sessions.open(resume=Resume(chosen)) as opened:
-            assert opened.session.snapshot().began_with == f"task {number}"
-            assert (await opened.do("go on")).session == names[number]
-        assert f"task {number}" in model_server.views[-1].task
-
-
-@pytest.mark.real_time
-@pytest.mark.slow
-async def test_J11_sessions_are_listed_by_directory_with_their_first_prompt(yagent: CommandLine, model_server: ModelServer) -> None:
-    await _interrupted(yagent, model_server)
-    other = yagent.workspace.parent / "other"
-    other.mkdir()
-    here, there = [await yagent.run("sessions", "list", cwd=place) for place in (yagent.workspace, other)]
-    assert "the first task" in here.answer
-    assert "the first task" not in there.answer
