@@ -39,7 +39,7 @@ def task(room: Room) -> Permissions:
 
 def precious_left(room: Room) -> int:
     """How many copies of the user's work there are."""
-    return sum(each.read_text() == PRECIOUS for each in room.workspace.rglob("*") if each.is_file())
+    return sum(each.read_bytes() == PRECIOUS.encode() for each in room.workspace.rglob("*") if each.is_file())
 
 
 LOSING = [
@@ -72,6 +72,12 @@ LOSING = [
         "cat mine.txt >user.txt",
     ),
     *("cp mine.txt dir/../user.txt", "cp -r sub/. dir && cp mine.txt dir/user.txt"),
+    *("install mine.txt user.txt", "install -m 600 mine.txt dir/user.txt", "install -CD mine.txt dir/../user.txt"),
+    *("install mine.txt other.txt link/../dir; install -T mine.txt dir/user.txt", "mv user.txt x && install mine.txt x"),
+    *("gzip -c mine.txt > user.txt.gz && gunzip -f user.txt.gz", "mv user.txt mine.txt.gz && gzip -qf mine.txt"),
+    *("mv user.txt mine.txt.xz; xz --forc mine.txt", "mv user.txt xaa; split mine.txt", "mv user.txt yaa; split -l 1 mine.txt y"),
+    "mkdir t && cp mine.txt t/user.txt && tar cf a.tar -C t user.txt && tar -xUf a.tar",
+    "mkdir t && cp mine.txt t/user.txt && tar cf a.tar -C t user.txt && tar xf a.tar --overwrite --dir=dir",
     *("cp mine.txt link/user.txt", "cd dir && : > user.txt"),
     *(
         "mv -f mine.txt dir/user.txt",
@@ -121,6 +127,9 @@ HARMLESS = [
     *("tar cf a.tar user.txt && rm a.tar", "gzip mine.txt && rm mine.txt.gz"),
     *("ln -s dir l && rm l", "tee -a user.txt < mine.txt"),
     *("cat user.txt > x; rm x", "mv mine.txt x; mv other.txt y; rm x y"),
+    *("install mine.txt dir/", "install -m 755 mine.txt other.txt", "install -d dir new/d", "install -D mine.txt new/d/x"),
+    *("gunzip -f mine.txt.gz", "gzip -kf mine.txt", "split -l 1 mine.txt part_", "split -b1 - part_ < mine.txt"),
+    *("tar -xUf a.tar -C clean", "tar xf a.tar", "unzip -o a.zip -d clean", "unzip -qo -dclean a.zip", "unzip a.zip", "tar cUf a.tar sub"),
     *("cp mine.txt other.txt", "python3 -c 1 > out.txt; rm out.txt"),
 ]
 
@@ -188,6 +197,15 @@ WRITING = [
         "tar -czf user.txt sub",
         "git archive -o user.txt HEAD",
     ),
+    *("gcc -ouser.txt x.c", "tar -c -f user.txt sub", "tar --creat --file=user.txt sub", "tar -vcfuser.txt sub", "tar czCf sub user.txt ."),
+    *(
+        "jar cf user.txt sub",
+        "jar cmf mine.txt user.txt sub",
+        "uniq -f 1 mine.txt user.txt",
+        "sponge user.txt",
+        "patch -so user.txt mine.txt",
+    ),
+    *("ffmpeg -y -i mine.txt user.txt", "convert mine.txt user.txt", "tool --outp user.txt", "tool -output user.txt", "tree -ao user.txt"),
     *("gcc -o user.txt x.c", "git archive --output=user.txt HEAD", "xxd -r mine.txt user.txt"),
 ]
 
@@ -196,3 +214,10 @@ WRITING = [
 def test_an_output_that_is_the_users_work_asks_and_another_does_not(room: Room, line: str) -> None:
     assert room.shell(line, task(room)).decision is Decision.ASK
     assert room.shell(line.replace("user.txt", "new.txt"), task(room)).decision is Decision.ALLOW
+
+
+@pytest.mark.parametrize(
+    "line", ["unzip -o a.zip", "unzip -qo a.zip -d dir", "unzip -o -ddir a.zip", "tar --unlink -xf a.tar", "srm user.txt"]
+)
+def test_unpacking_over_the_users_work_asks_where_it_is_said_to_replace_files(room: Room, line: str) -> None:
+    assert room.shell(line, task(room)).decision is Decision.ASK

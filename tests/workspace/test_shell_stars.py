@@ -96,6 +96,9 @@ def test_a_star_in_a_rule_does_not_cover_an_option_that_does_more_however_it_is_
         *("uv run pytest -qx", "uv run pytest -k copy", "python -m pytest -qx", "timeout 9 pytest -qx", "eslint -f json src", "jest -i"),
         *(
             "mypy --strict --python-version 3.11 src",
+            "tsc --noEmit -p .",
+            "pyright -p .",
+            "vitest run --reporter verbose",
             "mvn test -fae -Dtest=X",
             "gradle test -q -xcheck",
             "ninja -j4 -v",

@@ -112,7 +112,7 @@ def arrivals_of(analysis: Analysis, paths: PathJudge, settle: Settle) -> Arrival
 
 def _of_command(command: Command, paths: PathJudge, settle: Settle) -> list[Arrival] | None:
     name = posixpath.basename(command.name or "")
-    if name in ("mv", "cp", "ln"):
+    if name in ("mv", "cp", "ln", "install"):
         pairs = None if command.more_words else moves(name, settle(command.words[1:], command.directories))
     elif name == "git":
         call = take_apart(command.words[1:])
@@ -156,7 +156,7 @@ def _arrivals(command: Command, pair: tuple[Word, Word], directory: Path, paths:
     for place in (within,) if target.is_directory else (target.resolved, within):
         if name in ("mv", "git") and (paths.is_precious(own) or paths.is_precious(source)):
             paths.moved(place)
-        yield Arrival(command, own.named, place, copied=name == "cp", linked=name == "ln")
+        yield Arrival(command, own.named, place, copied=name in ("cp", "install"), linked=name == "ln")
         if name == "ln":
             yield Arrival(command, target.resolved.parent / pair[0].text, place, linked=True)
 

@@ -31,8 +31,10 @@ _CHANGERS: dict[str, Options] = {
     "rm": known("rRfivd --recursive --force --verbose --dir --one-file-system --preserve-root"),
     "rmdir": known("pv --parents --verbose --ignore-fail-on-non-empty"),
     "unlink": known(),
+    **dict.fromkeys(("srm", "wipe"), known("rRfiv")),
     "shred": known("fuvz", "ns"),
     "cp": known("aRrdfinpPTuvxLH --recursive --archive --force --no-clobber --verbose --update --preserve --parents", "--preserve"),
+    "install": known("cdDpvCT --compare --directory --preserve-timestamps --no-target-directory --verbose", "m --mode"),
     "mv": known("finTuv --force --no-clobber --verbose --update"),
     "ln": known("sfnTvr --symbolic --force --no-dereference --verbose --relative"),
     "chmod": known("Rvcf --recursive --verbose", operands="paths"),
@@ -168,9 +170,11 @@ def _changing(name: str, words: Sequence[Word]) -> Rating:
     operands = arguments.operands
     reads = tuple(Read(path) for path in arguments.paths)
     match name:
-        case "rm" | "rmdir" | "unlink" | "shred":
+        case "rm" | "rmdir" | "unlink" | "shred" | "srm" | "wipe":
             return Rating(Nature.CHANGES, writes=tuple(Write(word, "delete") for word in operands), lasting=False)
-        case "cp" | "mv" | "ln":
+        case "install" if arguments.has("-d", "--directory"):
+            return Rating(Nature.CHANGES, writes=tuple(Write(word, "create") for word in operands))
+        case "cp" | "mv" | "ln" | "install":
             return _two_sided(name, arguments)
         case "chmod":
             return Rating(Nature.CHANGES, writes=tuple(Write(word, "edit") for word in operands[1:]))
@@ -186,10 +190,12 @@ def _changing(name: str, words: Sequence[Word]) -> Rating:
 
 
 def moves(name: str, words: Sequence[Word]) -> tuple[tuple[Word, Word], ...] | None:
-    """Return what `mv`, `cp` or `ln` gives another name, as pairs of source and target; None when that is not certain."""
+    """Return what `mv`, `cp`, `install` or `ln` gives another name, as pairs of source and target; None when that is not certain."""
     arguments = read_arguments(words, _CHANGERS[name])
     if arguments is None or any(word.value is None for word in arguments.operands):
         return None
+    if name == "install" and arguments.has("-d", "--directory"):
+        return ()
     *sources, target = arguments.operands or (Word("", ""),)
     return tuple((source, target) for source in sources)
 
@@ -203,10 +209,10 @@ def _two_sided(name: str, arguments: Arguments) -> Rating:
         return Rating(Nature.CHANGES)
     *sources, target = operands
     # A directory of the target's name is filled, not replaced, unless it is to be taken for the target itself.
-    verb = {"cp": "copying to", "mv": "moving to", "ln": "linking at"}[name]
-    onto = Write(target, "replace", fills=not arguments.has("-T"), verb=verb)
+    verb = {"mv": "moving to", "ln": "linking at"}.get(name, "copying to")
+    onto = Write(target, "replace", fills=not arguments.has("-T", "--no-target-directory"), verb=verb)
     reached = [onto, *(Write(within(target, source), "replace", verb=verb) for source in sources)]
-    if name == "cp":
+    if name in ("cp", "install"):
         return Rating(Nature.CHANGES, reads=tuple(Read(source, recursive) for source in sources), writes=tuple(reached))
     if name == "mv":
         moved = tuple(Write(source, "rename") for source in sources)

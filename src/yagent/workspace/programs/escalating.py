@@ -92,16 +92,19 @@ BEYOND: dict[str, Beyond] = {
     "flake8": _beyond("", "--append-config"),
     "isort": _beyond("", "--settings-path --settings-file", spelled="-sp|--sp"),
     "bandit": _beyond("c", "--ini", valued="nxbtsf"),
-    "pyright": _beyond("p", "--project --pythonpath --venvpath"),
-    "tsc": _beyond(spelled="--?(?:p|project|b|build|outDir|outFile)$"),
+    "pyright": _beyond("", "--pythonpath --venvpath"),
+    "tsc": _beyond(spelled="(?i)--?(?:outDir|outFile|declarationDir|tsBuildInfoFile)$"),
     "jest": _beyond(
         "c",
-        "--rootDir --setupFiles --globalSetup --globalTeardown --transform --testEnvironment --runner --reporters --resolver",
+        "--rootDir --setupFiles --globalSetup --globalTeardown --transform --testEnvironment --runner --resolver",
         valued="tw",
     ),
-    "vitest": _beyond("cr", "--root --dir --globalSetup --environment --reporter", valued="t"),
+    "vitest": _beyond("cr", "--root --globalSetup", valued="t"),
     "mocha": _beyond("r", "--require --package --import --loader", valued="RgfuSst"),
-    "prettier": _beyond(),
+    "ava": _beyond("", "--node-arguments"),
+    "stylelint": _beyond("", "--custom-syntax --custom-formatter"),
+    "clang-tidy": _beyond(spelled="--?(?:load|vfsoverlay|checks-plugin)"),
+    "coverage": _beyond("", "--rcfile"),
     "rspec": _beyond("rIO", "--require --options --default-path", valued="fepto"),
     "rubocop": _beyond("rc", "--require", valued="fo"),
     "phpunit": _beyond("cd", "--bootstrap --configuration --include-path --extension"),
@@ -115,7 +118,7 @@ BEYOND: dict[str, Beyond] = {
     "rake": _beyond("frReEpIC", "--rakefile --require --execute --libdir --rakelibdir"),
     "cmake": _beyond("PCE", "", valued="DGABSUj"),
 }
-"""By program. What the dialog offers a narrow pattern for is here, or has no such options."""
+"""By program. What the dialog offers a narrow pattern for is here, unless no such option is known of it."""
 
 
 def escalating(command: Command) -> list[str]:

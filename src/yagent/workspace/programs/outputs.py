@@ -143,7 +143,8 @@ def _unpacked_over(name: str, words: Sequence[Word]) -> list[Word]:
     """The directories whose files an archiver is told to replace, when it is."""
     if name in ARCHIVERS:
         options = _options_of_archiver(words, _ARCHIVING[name])
-        replaces = options.letter("U") or options.long(_UNPACKS_OVER)
+        unpacks = options.letter("x") or options.long(("--extract", "--get"))
+        replaces = unpacks and (options.letter("U") or options.long(_UNPACKS_OVER))
         into = _values(words, "C", _ARCHIVING[name], ("--directory",))
     elif name == "unzip":
         replaces = given(words, "dxP").letter("o")
