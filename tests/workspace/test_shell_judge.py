@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -11,7 +10,6 @@ from hypothesis import strategies as st
 
 from tests.support.bash_sandbox import SEEDS, Sandbox, lines
 from tests.support.permission_room import Room
-from yagent.workspace.file_system import Entry, LocalFileSystem
 from yagent.workspace.permissions import Decision, Mode, Permissions, PermissionSettings, ShellLine
 from yagent.workspace.protected import ProtectedSettings
 
@@ -381,27 +379,3 @@ def test_a_question_says_what_would_be_done_in_the_words_of_the_line(room: Room)
     said = {line: room.shell(line, room.permissions(Mode.YOLO)).explanation() for line in ("mv a.txt ../x", "sed -i s/a/b/ src/*.py")}
     assert said["mv a.txt ../x"].startswith("moving to ../x is outside the workspace")
     assert said["sed -i s/a/b/ src/*.py"] == "a wildcard stands in a command that writes: name the files."
-
-
-class CountedDisk(LocalFileSystem):
-    """Counts how often each path is looked at."""
-
-    def __init__(self) -> None:
-        self.looks: Counter[str] = Counter()
-
-    def look(self, path: str) -> Entry | None:
-        self.looks[path] += 1
-        return super().look(path)
-
-
-@pytest.mark.parametrize("mode", Mode)
-@pytest.mark.parametrize("line", ["cat {}", "git add {}", "python3 x.py {}", "python3 x.py --a={}:b", "for f in {}; do cp $f c; done"])
-def test_a_verdict_looks_at_each_place_once_however_many_words_name_it(room: Room, line: str, mode: Mode) -> None:
-    """Each look is a call of the system, which on a slow disk is what a verdict costs."""
-    disk = CountedDisk()
-    permissions = Permissions(room.permissions(mode).settings, file_system=disk)
-    room.shell("ls", permissions)  # what is the same for all verdicts is found out with the first
-    disk.looks.clear()
-    room.shell(line.format(" ".join(["src/a.py", *(f"src/{number}.py" for number in range(200))])), permissions)
-    assert disk.looks[f"{room.workspace}/src"] <= 2
-    assert max(disk.looks.values()) <= 4

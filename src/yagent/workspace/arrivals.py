@@ -7,8 +7,9 @@ looked at, since loops and background commands change it: whatever one part may 
 from __future__ import annotations
 
 import posixpath
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import field, replace
+from functools import lru_cache
 from pathlib import Path
 
 from yagent.records import dataclass
@@ -51,15 +52,19 @@ class Arrival:
 
 @dataclass(frozen=True, slots=True)
 class Arrivals:
-    """Everything a line brings somewhere. `unknown`: work of the user's may get to a name that is not known."""
+    """Everything a line brings somewhere, but for what the command `without` brings. `unknown`: work of the user's may get to a name that
+    is not known. `at` and `below` have the positions of the arrivals at a place, and of those somewhere below it, by its folded name."""
 
     paths: PathJudge
     known: tuple[Arrival, ...] = ()
     unknown: bool = False
+    at: Mapping[tuple[str, ...], Sequence[int]] = field(default_factory=dict)
+    below: Mapping[tuple[str, ...], Sequence[int]] = field(default_factory=dict)
+    without: Command | None = None
 
     def beside(self, command: Command) -> Arrivals:
         """Return what the other commands of the line bring."""
-        return replace(self, known=tuple(arrival for arrival in self.known if arrival.command is not command)) if self.known else self
+        return replace(self, without=command) if self.known else self
 
     def earlier(self, location: Location, change: Change | None) -> list[Location]:
         """Return what is now at the places from which that may come which the line meets at `location`: reached by reading (None), or
@@ -74,13 +79,22 @@ class Arrivals:
             seen.add(path)
             if len(seen) > MAX_STEPS:
                 raise GuardError(f"{location.requested}: the line moves files about too often to be followed; do it in several calls")
-            for arrival in self.known:
+            for arrival in self._concerning(path):
                 found = self._before(path, arrival, change)
                 if found is not None:
                     waiting += [found.resolved, found.named]
                     if not (arrival.copied and _lies_in(found.resolved, arrival.source)):
                         result.append(found)
         return result
+
+    def _concerning(self, path: Path) -> Iterator[Arrival]:
+        """The arrivals at a path, above it or below it, in their order: all others cannot be met there."""
+        own = _folded(path)
+        positions = {position for end in range(len(own) + 1) for position in self.at.get(own[:end], ())}
+        positions.update(self.below.get(own, ()))
+        for position in sorted(positions):
+            if self.known[position].command is not self.without:
+                yield self.known[position]
 
     def _before(self, path: Path, arrival: Arrival, change: Change | None) -> Location | None:
         """What is now where that comes from which will be at a path or below it; None when the arrival does not concern it."""
@@ -107,7 +121,14 @@ def arrivals_of(analysis: Analysis, paths: PathJudge, settle: Settle) -> Arrival
             found = None
         unknown = unknown or found is None
         known += found or ()
-    return Arrivals(paths, tuple(known), unknown)
+    at: dict[tuple[str, ...], list[int]] = {}
+    below: dict[tuple[str, ...], list[int]] = {}
+    for position, arrival in enumerate(known):
+        target = _folded(arrival.target)
+        at.setdefault(target, []).append(position)
+        for end in range(len(target)):
+            below.setdefault(target[:end], []).append(position)
+    return Arrivals(paths, tuple(known), unknown, at, below)
 
 
 def _of_command(command: Command, paths: PathJudge, settle: Settle) -> list[Arrival] | None:
@@ -165,5 +186,6 @@ def _lies_in(path: Path, directory: Path) -> bool:
     return path == directory or path.is_relative_to(directory)
 
 
+@lru_cache(maxsize=4096)  # each place is compared with every arrival of the line
 def _folded(path: Path) -> tuple[str, ...]:
     return tuple(fold(part) for part in path.parts)
