@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+
 import pytest
 
 from tests.agents.conftest import StageMaker
@@ -13,7 +15,6 @@ from yagent.agents.director.hooks import MAX_NON_DELEGATION_PROMPTS, DelegationR
 from yagent.agents.loop.hooks import LoopHooks, Reply
 from yagent.protocol.messages import Message, Text, user_message
 from yagent.protocol.stop import StopReason
-from yagent.runtime.clock import SystemClock
 from yagent.thoughts import grammar
 
 FIRST, LATER = PROMPTS.text("reminders/delegate_first.md"), PROMPTS.text("reminders/delegate_again.md")
@@ -85,10 +86,9 @@ def test_never_is_never() -> None:
     ids=range(4),
 )
 def test_a_huge_reply_is_judged_in_no_time(text: str) -> None:
-    clock = SystemClock()
-    started = clock.now()
+    started = time.process_time()
     assert reminder()(reply(text)) is None
-    assert clock.now() - started < 4
+    assert time.process_time() - started < 10  # of processor time; quadratic behaviour would take minutes
 
 
 async def test_reminders_go_to_the_model_and_then_the_answer_counts(make_stage: StageMaker, model_server: ModelServer) -> None:

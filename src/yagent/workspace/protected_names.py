@@ -1,0 +1,107 @@
+"""The names of what is protected, as data."""
+
+SECRET_BELOW_HOME = (
+    ".ssh",
+    ".gnupg",
+    ".aws",
+    ".azure",
+    ".kube",
+    ".netrc",
+    ".git-credentials",
+    ".npmrc",
+    ".yarnrc.yml",
+    ".pypirc",
+    ".pgpass",
+    ".my.cnf",
+    ".s3cfg",
+    ".boto",
+    ".databrickscfg",
+    ".vault-token",
+    ".oci",
+    ".fly",
+    ".claude/.credentials.json",
+    ".codex/auth.json",
+    *(".cache/huggingface/token", ".cache/huggingface/stored_tokens", ".huggingface/token"),
+    ".password-store",
+    ".docker/config.json",
+    ".cargo/credentials",
+    ".cargo/credentials.toml",
+    ".gem/credentials",
+    ".terraform.d/credentials.tfrc.json",
+    ".config/git/credentials",
+    ".config/gcloud",
+    ".config/gh",
+    ".config/glab-cli",
+    ".config/hub",
+    ".config/op",
+    ".config/doctl",
+    ".config/heroku",
+    ".config/sops/age",
+    ".config/rclone",
+    ".config/containers/auth.json",
+    *(".config/google-chrome", ".config/chromium", ".mozilla"),
+    ".local/share/keyrings",
+    "Library/Keychains",
+    "Library/Application Support/Google/Chrome",
+    "Library/Application Support/Firefox",
+)
+"""Credentials, relative to the home directory; a directory stands for everything in it."""
+
+GUARDED_BELOW_HOME = (
+    ".bashrc",
+    ".bash_profile",
+    ".bash_login",
+    ".bash_logout",
+    ".bash_aliases",
+    ".profile",
+    ".login",
+    ".cshrc",
+    ".tcshrc",
+    ".kshrc",
+    ".zshrc",
+    ".zshenv",
+    ".zprofile",
+    ".zlogin",
+    ".zlogout",
+    ".inputrc",
+    ".xprofile",
+    ".xinitrc",
+    ".pam_environment",
+    ".gitconfig",
+    ".hgrc",
+    ".vimrc",
+    ".emacs",
+    ".tmux.conf",
+    ".pythonrc",
+    ".config/git",
+    ".config/fish",
+    ".config/nvim",
+    ".config/environment.d",
+    ".config/systemd",
+    ".config/autostart",
+    ".config/pip",
+    ".config/direnv",
+    ".pip",
+    ".cargo/config",
+    ".cargo/config.toml",
+    ".local/bin",
+    "bin",
+    "Library/LaunchAgents",
+)
+"""What shells, desktops and tools of the user start or read by themselves, relative to the home directory."""
+
+SECRET_OF_SYSTEM = (
+    *("/etc/shadow", "/etc/shadow-", "/etc/gshadow", "/etc/gshadow-", "/etc/sudoers", "/etc/sudoers.d"),
+    *("/etc/ssl/private", "/root/.ssh", "/var/run/secrets", "/run/secrets"),
+)
+
+RUNS_LATER = (
+    *(".envrc", ".vscode", ".idea", ".husky", ".devcontainer", ".mcp.json", ".pre-commit-config.yaml", ".githooks"),
+    *(".npmrc", ".yarnrc", ".yarnrc.yml", ".pnpmfile.cjs", ".cargo/config", ".cargo/config.toml"),
+    *(".claude/settings.json", ".claude/settings.local.json", ".cursor/mcp.json", ".zed/tasks.json"),
+)
+"""Names, anywhere in a workspace, that an editor, a shell plug-in, a version-control hook or a package manager starts on this machine, or
+that name the programs it starts. `.pypirc` is not one: it names none, and is not read from a workspace."""
+
+PUBLISHED = (".github/workflows", ".github/actions", ".gitlab-ci.yml", ".circleci", ".travis.yml", "azure-pipelines.yml", "jenkinsfile")
+"""Names that run elsewhere once they are pushed (which asks)."""
