@@ -179,6 +179,7 @@ async def test_leaving_while_paused_ends_as_paused_and_the_record_says_so(sessio
         assert len(model_server.exchanges) == requests
         assert now.opened.told(TaskResumed) == []
     assert {terminal(lines) for lines in records(sessions).values()} == {"paused"}
+    assert not [*(sessions.home / ".yagent/notes").rglob("*.md")], "who was given up has nothing to say (I-22)"
 
 
 async def test_leaving_while_paused_does_not_begin_what_the_reply_asked_for_next(sessions: Sessions, model_server: ModelServer) -> None:

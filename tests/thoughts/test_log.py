@@ -27,6 +27,13 @@ def test_it_tells_what_the_user_said_and_the_agent_thought_in_order() -> None:
     assert len(log) == 4
 
 
+def test_no_agent_has_the_thoughts_of_another() -> None:
+    one, other = ThoughtLog(), ThoughtLog()
+    one.user("do A")
+    think(one, block("a", "- [ ] test"))
+    assert (len(other), other.user_inputs, other.open_items) == (0, (), ())
+
+
 def test_the_newest_plan_says_what_is_open_even_when_a_later_thought_has_none() -> None:
     log = ThoughtLog()
     assert not log.open_items
