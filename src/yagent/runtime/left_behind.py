@@ -14,13 +14,14 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
+from yagent.patterns import pattern
 from yagent.runtime.atomic import TEMPORARY_PREFIX
 
 MOST_AT_ONCE = 8
 """How many directories one call removes; the next one goes on."""
 
-_NAME = re.compile(r"yagent-([0-9]+)-[0-9a-f]{8}-[a-z0-9_]{8}")
-_HALF_WRITTEN = re.compile(re.escape(TEMPORARY_PREFIX) + r"([0-9]+)-[0-9a-f]{16}\.tmp")
+_NAME = pattern(r"yagent-([0-9]+)-[0-9a-f]{8}-[a-z0-9_]{8}")
+_HALF_WRITTEN = pattern(re.escape(TEMPORARY_PREFIX) + r"([0-9]+)-[0-9a-f]{16}\.tmp")
 _OPEN = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_NONBLOCK
 
 

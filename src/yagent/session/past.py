@@ -2,12 +2,12 @@
 
 import json
 import os
-import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from yagent.agents.delegation.spawn import Desk
 from yagent.agents.loop.task import TaskAccount
+from yagent.patterns import pattern
 from yagent.protocol.client import UnderWay
 from yagent.protocol.ids import DIRECTOR, AgentIdentity
 from yagent.protocol.messages import Message, ToolCall
@@ -23,7 +23,7 @@ from yagent.session.resume import ResumeRefused
 from yagent.session.taking_up import DONE, MAY_GO_ON, TakenUp, TakingUp
 
 NEWEST = 100  # sessions among which the newest that is not in use is looked for
-_RESULT = re.compile(r"\[([a-z_]+#\d+) · ")
+_RESULT = pattern(r"\[([a-z_]+#\d+) · ")
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,6 +11,7 @@ import re
 from collections.abc import Sequence
 from pathlib import Path
 
+from yagent.patterns import pattern
 from yagent.records import dataclass
 from yagent.runtime import supervise
 from yagent.workspace.difference import Difference, difference
@@ -43,7 +44,7 @@ _NUMBERS_IN_FRONT = (
     "the lines of the search text begin with numbers; if they are line numbers they are not in the file, and without them the text is not "
     "certain to be the whole lines that have these numbers: send search and replacement without them; "
 )
-_LINE_END = re.compile(r"[ \t]*(?:\r?\n|\r|\Z)")
+_LINE_END = pattern(r"[ \t]*(?:\r?\n|\r|\Z)")
 
 
 class EditError(FileError):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import fnmatch
 import re
 
+from yagent.patterns import pattern
 from yagent.workspace.file_system import FileSystem
 
 MAX_MATCHES = 300
@@ -12,8 +13,8 @@ MAX_MATCHES = 300
 SET = r"\[[!^]?\]?(?:\[:\w*:\]|\[=.=\]|\[\..*?\.\]|[^\]])*\]"
 """A set in brackets, with the classes, equivalents and collating symbols that may stand in one (Bash Reference Manual, 3.5.8.1)."""
 
-_SET = re.compile(SET)
-_CERTAIN_SET = re.compile(r"\[(?:[*?\[]|!?(?:[A-Za-z0-9_.](?:-[A-Za-z0-9_.])?)+)\]")
+_SET = pattern(SET)
+_CERTAIN_SET = pattern(r"\[(?:[*?\[]|!?(?:[A-Za-z0-9_.](?:-[A-Za-z0-9_.])?)+)\]")
 
 
 def expand(pattern: str, directory: str, file_system: FileSystem) -> tuple[str, ...] | None:

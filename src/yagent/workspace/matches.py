@@ -5,18 +5,18 @@ from __future__ import annotations
 import base64
 import json
 import os
-import re
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import field
 from typing import Any
 
+from yagent.patterns import pattern
 from yagent.records import dataclass
 
 LINE_WINDOW = 300
 RECORD_LIMIT = 16_000_000
 
-_LONG_RECORD = re.compile(rb'^\{"type":"match","data":\{"path":(\{[^}]*\})')
+_LONG_RECORD = pattern(rb'^\{"type":"match","data":\{"path":(\{[^}]*\})')
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from typing import TypeAlias
 
+from yagent.patterns import pattern
 from yagent.records import dataclass
 from yagent.workspace.encoding import newline_style
 from yagent.workspace.indentation import common_shift
@@ -196,8 +197,8 @@ def _with_indentation(text: Text, search: str) -> Iterator[Place]:
             yield text.place(starts[begin], finish, shift)
 
 
-_NUMBERED = re.compile(r"[ \t]*(\d+)(?:(\t)|(→)|( ?\| ?)|(: )|(:)(?=\S|$))")
-_NO_BLANK = re.compile("[^ \t]")
+_NUMBERED = pattern(r"[ \t]*(\d+)(?:(\t)|(→)|( ?\| ?)|(: )|(:)(?=\S|$))")
+_NO_BLANK = pattern("[^ \t]")
 _DRIFT = 20
 """Lines by which earlier edits may have moved a place, for each further line that is as it was read."""
 
@@ -266,8 +267,8 @@ def _inked(lines: Sequence[str]) -> list[str]:
     return [line for line in lines if line.strip()]
 
 
-_ESCAPED_QUOTE = re.compile(r"\\(?=[\"'`])")
-_BARE_QUOTE = re.compile(r"(?<!\\)[\"'`]")
+_ESCAPED_QUOTE = pattern(r"\\(?=[\"'`])")
+_BARE_QUOTE = pattern(r"(?<!\\)[\"'`]")
 
 
 def _without_escapes(edit: Found) -> Found | None:

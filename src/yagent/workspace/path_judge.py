@@ -9,6 +9,7 @@ from collections.abc import Callable
 from dataclasses import field
 from pathlib import Path
 
+from yagent.patterns import pattern
 from yagent.records import dataclass
 from yagent.workspace.actions import Change, Decision, Mode, Reason
 from yagent.workspace.guard import Guard, Location
@@ -26,7 +27,7 @@ LIBRARIES_BELOW_HOME = (".cargo/registry", ".rustup/toolchains", "go/pkg/mod", "
 WHOLE_WORKSPACE = "edit(**)"
 """The rule behind "edits inside the workspace"; it never covers protected or self-executing files."""
 
-_PLAIN = re.compile(r"[\w.][\w./+@-]*")
+_PLAIN = pattern(r"[\w.][\w./+@-]*")
 """A relative path that is its own glob."""
 
 

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import re
 import shlex
 
-_HEREDOC = re.compile(r"<<-?[ \t]*(['\"]?)(\w+)\1")
-_OPERATOR = re.compile(r"&>>?|[<>]+[&|]?|\|\||&&|\|&?|[;&\n()]")
+from yagent.patterns import pattern
+
+_HEREDOC = pattern(r"<<-?[ \t]*(['\"]?)(\w+)\1")
+_OPERATOR = pattern(r"&>>?|[<>]+[&|]?|\|\||&&|\|&?|[;&\n()]")
 _ENDS = frozenset({";", "&", "\n", "||"})
 
 

@@ -7,13 +7,13 @@ import difflib
 import errno
 import io
 import os
-import re
 import stat
 from collections.abc import Sequence
 from dataclasses import field
 from pathlib import Path
 
 from yagent.errors import YagentError
+from yagent.patterns import pattern
 from yagent.records import dataclass
 from yagent.runtime import supervise
 from yagent.workspace.encoding import SAMPLE, Document, Newline, first_lines, newline_style, recognise
@@ -27,7 +27,7 @@ LINE_WINDOW = 2000
 BYTES_PER_READ = 200_000
 SCAN_LIMIT = 512_000_000
 _CHUNK = 262_144
-_SURROGATES = re.compile("[\ud800-\udfff]")
+_SURROGATES = pattern("[\ud800-\udfff]")
 
 _BINARY_KINDS = (
     (b"\x7fELF", "a program"),

@@ -10,6 +10,7 @@ import json
 import re
 from collections.abc import Sequence
 
+from yagent.patterns import pattern
 from yagent.protocol.messages import ToolCall
 from yagent.tools.spec import Output
 
@@ -17,10 +18,10 @@ REMINDER, WARNING, STRONG_WARNING, END = 3, 5, 8, 12
 LONGEST_CIRCLE = 4  # steps
 
 # Fractions of a second are measured, whole seconds may be what a poll waits for.
-_MEASURED = re.compile(r"\b\d+\.\d+(?=\s?(?:ms|s|sec|secs|second|seconds)\b)")
+_MEASURED = pattern(r"\b\d+\.\d+(?=\s?(?:ms|s|sec|secs|second|seconds)\b)")
 
 # What every such text holds; looked for first because that is ten times as fast.
-_SIGN = re.compile(r"\.\d+\s?(?:ms|s|sec|secs|second|seconds)\b")
+_SIGN = pattern(r"\.\d+\s?(?:ms|s|sec|secs|second|seconds)\b")
 
 _TEXTS = {
     REMINDER: "Note: this is the third time with the same call and the same result. Use what you have, or try something else.",
