@@ -29,6 +29,7 @@ from yagent.protocol.ops import StartTask
 from yagent.runtime.clock import SystemClock
 from yagent.session.build import open_session
 from yagent.session.request import RunFlags, SessionRequest
+from yagent.workspace.difference import common_start
 
 STEPS = 300
 BLOCK = 25  # steps in a row of the table
@@ -92,7 +93,7 @@ class Watch:
         step.size, step.tokens, step.shared = (
             len(request),
             sum(len(part.encode()) for part in view.segments) // 4,
-            shared(self._before, request),
+            common_start(self._before, request),
         )
         self._before = request
 
@@ -158,18 +159,6 @@ class Watch:
     def counted(self, since: int = 0) -> list[float]:
         """Counting and deciding in ms, in the requests of `since` tokens and more that began without a compression."""
         return [step.counting for step in self.requests if step.tokens >= since and not step.tiers]
-
-
-def shared(before: bytes, after: bytes) -> int:
-    """With how many bytes both begin."""
-    low, high = 0, min(len(before), len(after))
-    while low < high:
-        middle = (low + high + 1) // 2
-        if before[low:middle] == after[low:middle]:
-            low = middle
-        else:
-            high = middle - 1
-    return low
 
 
 async def run(folder: Path, window: int, watch: Watch) -> None:

@@ -4,15 +4,16 @@ from pathlib import Path
 
 import pytest
 
-from scripts.bench.context import Step, Watch, rows, run, shared
+from scripts.bench.context import Step, Watch, rows, run
 from scripts.bench.report import PAGE
+from yagent.workspace.difference import common_start
 
 
 @pytest.mark.parametrize(
     ("before", "after", "length"), [(b"", b"abc", 0), (b"abc", b"abcd", 3), (b"abXd", b"abYd", 2), (b"abcd", b"ab", 2)]
 )
 def test_what_two_requests_share_is_told_to_the_byte(before: bytes, after: bytes, length: int) -> None:
-    assert shared(before, after) == length
+    assert common_start(before, after) == length
 
 
 def test_kept_leaves_out_new_epochs_and_reused_does_not() -> None:

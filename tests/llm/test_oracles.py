@@ -16,6 +16,7 @@ from pydantic import TypeAdapter, ValidationError
 
 from tests.llm.test_decoding import STREAMS
 from tests.llm.wire import FORMATS, Wire, answers, responses_stream
+from tests.support.model_server.rules import Refused
 from yagent.llm.dialects.port import WireSettings
 from yagent.llm.engine import Completed
 from yagent.protocol.messages import JsonObject, Message, Reasoning, Text, ToolCall
@@ -161,7 +162,10 @@ def test_messages_through_the_sdk_is_the_same_request_and_the_same_reply(model: 
 
 @pytest.mark.parametrize("api_format", FORMATS)
 def test_the_conversation_the_sdks_judge_passes_the_strict_server_too(api_format: str) -> None:
-    _conversation(api_format, "127.0.0.1", "m").check()
+    wire = _conversation(api_format, "127.0.0.1", "m")
+    wire.check()
+    with pytest.raises(Refused):
+        wire.check(without_the_last_result=True)
 
 
 def test_items_that_only_the_final_response_has_are_read_from_there() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Iterator
+from typing import AnyStr
 
 from yagent.records import dataclass
 from yagent.workspace.encoding import newline_style
@@ -33,7 +34,7 @@ def difference(before: str, after: str, name: str, *, width: int = SHOWN_WIDTH) 
     show_endings = newline_style(before) != newline_style(after) and "\r" in before + after
     old, new = _comparable(before, show_endings), _comparable(after, show_endings)
     # What is common is never cut into lines: of a large file only the changed stretch is.
-    start = old.rfind("\n", 0, _common_start(old, new)) + 1
+    start = old.rfind("\n", 0, common_start(old, new)) + 1
     tail = _common_lines_at_end(old[start:], new[start:])
     old_middle, new_middle = old[start : len(old) - tail], new[start : len(new) - tail]
     line = old.count("\n", 0, start)
@@ -131,8 +132,8 @@ def _clip(line: str, width: int) -> str:
     return shown if shown.isascii() else shown.encode("utf-8", "replace").decode()
 
 
-def _common_start(one: str, other: str) -> int:
-    """How many characters both begin with. Halving: characters are compared by the million, not one by one."""
+def common_start(one: AnyStr, other: AnyStr) -> int:
+    """How many characters, or bytes, both begin with. Halving: they are compared by the million, not one by one."""
     low, high = 0, min(len(one), len(other))
     while low < high:
         middle = (low + high + 1) // 2

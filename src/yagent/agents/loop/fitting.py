@@ -82,11 +82,6 @@ class Fitting:
         self.standing = ""  # where the agent works and by which rules of the project: it survives every rewriting
 
     @property
-    def is_on(self) -> bool:
-        """Whether conversations are compressed at all."""
-        return self._parts.settings.enable_context_compression
-
-    @property
     def size(self) -> int:
         """About how many tokens the next request has."""
         return self._known().size(self._conversation.messages)
@@ -107,7 +102,7 @@ class Fitting:
 
         Raises `ContextFull` when the conversation cannot be made to fit.
         """
-        if not self.is_on:
+        if not self._parts.settings.enable_context_compression:
             return False
         if not is_forced and all(message.role == "user" for message in self._conversation.messages[:FIRST_WORDS]):
             return False  # what the user says first goes out whole; whether it fits, the provider knows

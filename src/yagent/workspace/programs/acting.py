@@ -18,7 +18,7 @@ from yagent.workspace.programs.known_actors import (
     WITH_VERB,
 )
 from yagent.workspace.programs.options import Arguments, Options, known, read_arguments
-from yagent.workspace.programs.outputs import ARCHIVERS, written
+from yagent.workspace.programs.outputs import ARCHIVERS, TOLD_BY_ARCHIVERS, written
 from yagent.workspace.programs.rating import Nature, Rating, Read, Write, asking
 from yagent.workspace.programs.reading import has_safe_scripts, is_plain_awk
 from yagent.workspace.shell_syntax.words import Word
@@ -93,11 +93,8 @@ def _runs_what_it_is_told(name: str, words: Sequence[Word]) -> Rating | None:
 
 
 _LETTERS_FIRST = re.compile(r"[a-zA-Z]*[cxtruA][a-zA-Z]*")
-_TAR = (
-    "--to-command --checkpoint-action --use-compress-program --absolute-names --info-script --new-volume-script --rsh-command --rmt-command"
-)
 _TOLD: dict[str, tuple[str, tuple[str, ...]]] = {
-    **dict.fromkeys(ARCHIVERS, ("PIF", tuple(_TAR.split()))),
+    **dict.fromkeys(ARCHIVERS, ("PIF", TOLD_BY_ARCHIVERS)),
     "cpio": ("ip", ("--extract", "--pass-through", "--rsh-command")),
     "pax": ("r", ()),
     "unzip": (":", ()),

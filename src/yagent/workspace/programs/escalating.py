@@ -11,7 +11,7 @@ from yagent.workspace.programs.git import take_apart
 from yagent.workspace.programs.git_commands import COMPLETE, VALUED_LETTERS
 from yagent.workspace.programs.given import abbreviates, letters_of
 from yagent.workspace.programs.known_actors import PASSING_ON
-from yagent.workspace.programs.outputs import ARCHIVERS
+from yagent.workspace.programs.outputs import ARCHIVERS, TOLD_BY_ARCHIVERS
 from yagent.workspace.shell_syntax.commands import Command
 from yagent.workspace.shell_syntax.words import Word
 from yagent.workspace.shell_syntax.wrappers import FORMS
@@ -63,8 +63,7 @@ _GIT_LETTERS: dict[str, str] = {"commit": "n", "am": "n", "branch": "M", "checko
 
 _TAR = _beyond(
     "CPIF",
-    "--to-command --checkpoint-action --use-compress-program --absolute-names --info-script --new-volume-script --rsh-command "
-    "--rmt-command --directory --recursive-unlink --remove-files",
+    " ".join((*TOLD_BY_ARCHIVERS, "--directory", "--recursive-unlink", "--remove-files")),
     valued="fbTXgKLNVH",
 )
 _PACKAGES = "--prefix --script-shell --location --registry --cwd --dir"

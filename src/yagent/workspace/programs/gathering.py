@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 
 from yagent.patterns import pattern
 from yagent.records import dataclass
+from yagent.workspace.programs.outputs import ARCHIVERS
 from yagent.workspace.shell_syntax.words import Word
 
 _NEVER = pattern(r"(?!)")
@@ -41,7 +42,7 @@ _LINKED = _Form(pattern(r"-[A-Za-z]*s|--sy"), target=True)
 
 _FORMS: Mapping[str, _Form] = {
     **dict.fromkeys(("grep", "egrep", "fgrep", "zgrep"), _GREP),
-    **dict.fromkeys(("tar", "gtar", "bsdtar"), _TAR),
+    **dict.fromkeys(ARCHIVERS, _TAR),
     **dict.fromkeys(("7z", "7za", "7zz"), _SEVEN),
     "rg": _Form(_ALWAYS, pattern(r"-[A-Za-z]*L|--follow"), pattern=True),
     "ag": _Form(_ALWAYS, pattern(r"-[A-Za-z]*f|--follow"), pattern=True),

@@ -11,6 +11,11 @@ from yagent.workspace.programs.rating import Write
 from yagent.workspace.shell_syntax.words import Word
 
 ARCHIVERS = frozenset({"tar", "gtar", "bsdtar"})
+TOLD_BY_ARCHIVERS = (
+    *("--to-command", "--checkpoint-action", "--use-compress-program", "--absolute-names"),
+    *("--info-script", "--new-volume-script", "--rsh-command", "--rmt-command"),
+)
+"""Their options that start a program, or write where the archive says."""
 
 _LONGS = ("--output", "--output-file", "--output-document", "--out", "--outfile")
 _MORE_LONGS: dict[str, tuple[str, ...]] = {"patch": ("--reject-file",)}
