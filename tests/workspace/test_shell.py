@@ -151,7 +151,7 @@ from yagent.workspace.shell import Shell
 
 async def main():
     async with Shell(clock=SystemClock(), environment=dict(os.environ), temporary=Path(sys.argv[1]) / "private") as shell:
-        command = f"echo ready; setsid {sys.argv[2]} & {sys.argv[2]}"
+        command = sys.argv[3].format(nap=sys.argv[2])
         running = await shell.launch(command, Path(sys.argv[1]), lambda data: print("ready", flush=True))
         await running.child.exited()
 
@@ -162,13 +162,23 @@ asyncio.run(main())
 @pytest.mark.slow
 def test_commands_end_when_we_are_killed(tmp_path: Path) -> None:
     nap = unique_sleep()
-    process = subprocess.Popen([sys.executable, "-c", SCRIPT, str(tmp_path), nap], stdout=subprocess.PIPE)
+    command = "echo ready; setsid {nap} & {nap}"
+    process = subprocess.Popen([sys.executable, "-c", SCRIPT, str(tmp_path), nap, command], stdout=subprocess.PIPE)
     assert process.stdout is not None
     with process, process.stdout:
         assert process.stdout.readline() == b"ready\n"
         assert running(nap)
         process.send_signal(signal.SIGKILL)
         process.wait(10)
+    assert gone(nap)
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(sys.platform != "linux", reason="elsewhere a command's mark cannot be seen")
+def test_a_command_ends_when_we_are_killed_in_the_moment_it_starts(tmp_path: Path) -> None:
+    nap = unique_sleep()
+    words = [sys.executable, "-c", SCRIPT, str(tmp_path), nap, "kill -9 $PPID; {nap}"]
+    assert subprocess.run(words, check=False, timeout=30).returncode == -signal.SIGKILL
     assert gone(nap)
 
 

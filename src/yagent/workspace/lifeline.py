@@ -14,20 +14,22 @@ from yagent.workspace.processes import Child, ProcessError, Program, start
 NAME = "yagent-lifeline"  # what a list of processes calls it
 _SHELL = "/bin/sh"
 # Our pipe for its output is closed by the time it has work to do, so it must not write there.
-# Reads "+ group" and "- group" lines; when they end, ends the groups still listed, and on Linux whatever carries the run's mark.
+# Reads "+ group" and "- group" lines, and "?" before a command starts; when they end, ends the groups still listed, and on Linux
+# whatever carries the run's mark: a command may have begun whose group nobody could tell any more.
 _SCRIPT = r"""
 trap '' HUP INT TERM QUIT
 exec >/dev/null 2>&1
-groups=
+groups= expected=
 while read -r what group; do
   case $what in
+    \?) expected=yes ;;
     +) groups="$groups $group" ;;
     -) rest=
        for one in $groups; do [ "$one" = "$group" ] || rest="$rest $one"; done
        groups=$rest ;;
   esac
 done
-[ -n "$groups" ] || exit 0
+[ -n "$groups$expected" ] || exit 0
 end() {
   for one in $groups; do kill "-$1" "-$one"; done
   for file in $(grep -laF "$mark" /proc/[0-9]*/environ); do
@@ -44,7 +46,7 @@ end KILL
 class Lifeline:
     """Knows the process groups that must not outlive this program, even when it is killed without warning.
 
-    Without a shell on this system there is none, and `add` does nothing.
+    Without a shell on this system there is none, and `expect` and `add` do nothing.
     """
 
     def __init__(self, mark: str, directory: Path, clock: Clock) -> None:
@@ -63,8 +65,8 @@ class Lifeline:
             with outside("the end of the lifeline"):
                 await watcher.end(self._clock)
 
-    async def add(self, group: int) -> None:
-        """End this group if we die."""
+    async def expect(self) -> None:
+        """A command is about to start. It is ended if we die from now on, be it before `add` could say what its group is."""
         async with self._starting:
             if self._watcher is None:
                 script = f"mark={self._mark}{_SCRIPT}"
@@ -73,7 +75,12 @@ class Lifeline:
                     self._watcher = await start(program, output=lambda _: None, with_input=True)
                 except ProcessError:
                     return
-        self._watcher.write(f"+ {group}\n".encode())
+        self._watcher.write(b"?\n")
+
+    def add(self, group: int) -> None:
+        """End this group if we die."""
+        if self._watcher is not None:
+            self._watcher.write(f"+ {group}\n".encode())
 
     def remove(self, group: int) -> None:
         """This group has ended."""

@@ -197,10 +197,12 @@ class Shell:
         return begun[0]
 
     async def _begin(self, program: Program, sink: Sink, marker: str, begun: list[Running]) -> None:
-        child = await start(program, output=sink)
-        begun.append(Running(child, origin_of(child.pid, marker), partial(self._ended, child.pid)))
         if self._lifeline is not None:
-            await self._lifeline.add(child.pid)
+            await self._lifeline.expect()
+        child = await start(program, output=sink)
+        if self._lifeline is not None:
+            self._lifeline.add(child.pid)
+        begun.append(Running(child, origin_of(child.pid, marker), partial(self._ended, child.pid)))
 
     def new_log(self) -> CappedLog:
         """A file for the next command's output; it exists once something is written to it."""
