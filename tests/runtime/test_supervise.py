@@ -5,6 +5,8 @@ from __future__ import annotations
 import asyncio
 import contextvars
 import logging
+import subprocess
+import sys
 import threading
 
 import pytest
@@ -212,3 +214,25 @@ def test_outside_work_is_counted_for_its_duration() -> None:
     with outside("child 7"):
         assert outstanding() == ["child 7"]
     assert outstanding() == []
+
+
+CHILDREN = """
+import asyncio, threading
+from yagent.runtime import supervise
+
+async def main():
+    codes = [1, 0, 7]
+    children = [await asyncio.create_subprocess_exec("sh", "-c", f"exit {code}") for code in codes]
+    names = [thread.name for thread in threading.enumerate()]
+    assert [await child.wait() for child in children] == codes
+    print(names)
+
+supervise.run(main())
+supervise.run(main())
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="elsewhere Python keeps a thread for each child")
+def test_no_thread_waits_for_a_child() -> None:
+    told = subprocess.run([sys.executable, "-W", "error", "-c", CHILDREN], capture_output=True, text=True, timeout=30, check=True).stdout
+    assert told == "['MainThread']\n" * 2

@@ -5,6 +5,8 @@ from __future__ import annotations
 import asyncio
 import contextvars
 import logging
+import os
+import sys
 import threading
 from collections.abc import Callable, Collection, Coroutine, Generator, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -24,6 +26,12 @@ OnFailure = Callable[[str, BaseException], None]
 logger = logging.getLogger(__name__)
 
 THREADS = 16
+
+
+def run(main: Coroutine[Any, Any, T]) -> T:
+    """Carry out a whole program in an event loop of its own. Call it in the main thread; no other loop runs there."""
+    _hear_of_children()
+    return asyncio.run(main)
 
 
 class DomainClosedError(YagentError):
@@ -235,6 +243,16 @@ def outside(name: str) -> Iterator[None]:
         yield
     finally:
         _leave(ticket)
+
+
+def _hear_of_children() -> None:
+    """Let the kernel tell when a program has ended. Python 3.11 keeps a thread for each, later ones do this by themselves."""
+    if sys.version_info < (3, 12) and sys.platform == "linux":
+        try:
+            os.close(os.pidfd_open(os.getpid()))
+        except OSError:
+            return  # an old kernel, or one that forbids it
+        asyncio.set_child_watcher(asyncio.PidfdChildWatcher())
 
 
 def outstanding() -> list[str]:

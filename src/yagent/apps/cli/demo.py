@@ -4,7 +4,6 @@ Only the model's turns come from the recording; planning, delegation, reading, e
 that differs from the recorded one is reported, never papered over.
 """
 
-import asyncio
 import os
 import shutil
 import sys
@@ -22,6 +21,7 @@ from yagent.errors import YagentError
 from yagent.protocol.stop import INTERRUPTED, PIPE_CLOSED, TERMINATED, USAGE
 from yagent.records import dataclass
 from yagent.rollout.index import IN_USE, SessionSummary, list_sessions, resumable
+from yagent.runtime import supervise
 from yagent.runtime.clock import SystemClock
 from yagent.session.build import open_session
 from yagent.session.request import DEMONSTRATIONS, Resume, RunFlags, SessionRequest
@@ -81,7 +81,7 @@ def command(context: typer.Context, options: DemoOptions) -> None:
     place = Path(tempfile.mkdtemp(prefix=PLACE)) if stopped is None else Path(stopped.project_dir).parent
     copy = _Copy(place, is_ours=stopped is None)
     try:
-        code = asyncio.run(_play(copy, stopped, fast=options.fast))
+        code = supervise.run(_play(copy, stopped, fast=options.fast))
     finally:
         copy.leave(keep=options.keep)
     raise SystemExit(code)

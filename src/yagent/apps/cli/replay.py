@@ -1,6 +1,5 @@
 """`yagent replay …`: a recorded session carried out again, with the model's words from the record and everything else real."""
 
-import asyncio
 import os
 from typing import Annotated
 
@@ -13,6 +12,7 @@ from yagent.apps.cli.run import UnusableOption
 from yagent.protocol.stop import FAILED, INTERRUPTED, PIPE_CLOSED, SUCCESS, TERMINATED
 from yagent.protocol.visible import visible
 from yagent.records import dataclass
+from yagent.runtime import supervise
 from yagent.runtime.clock import SystemClock
 from yagent.session.replay_session import OpenReplay, ReplayRequest, open_replay
 
@@ -47,7 +47,7 @@ def command(context: typer.Context, options: ReplayOptions) -> None:
         strict=options.check,
         in_place=options.here,
     )
-    raise SystemExit(asyncio.run(_replay(request)))
+    raise SystemExit(supervise.run(_replay(request)))
 
 
 async def _replay(request: ReplayRequest) -> int:

@@ -3,7 +3,6 @@
 Without a prompt, and with nothing piped in, a new session says what there is; a recorded one goes on where it stood.
 """
 
-import asyncio
 import math
 import os
 import shlex
@@ -23,6 +22,7 @@ from yagent.config.values import duration_seconds
 from yagent.errors import YagentError
 from yagent.protocol.stop import USAGE
 from yagent.records import dataclass
+from yagent.runtime import supervise
 from yagent.runtime.clock import SystemClock
 from yagent.session.build import open_session
 from yagent.session.request import Resume, RunFlags, SessionRequest
@@ -132,7 +132,7 @@ def _check_file(option: str, path: Path | None) -> None:
 
 def carry_out(prompt: str | None, options: WorkOptions, resume: Resume | None) -> int:
     """Run a task to its end; the exit code of the process."""
-    return asyncio.run(_run(prompt, options, resume, open_terminal(os.environ)))
+    return supervise.run(_run(prompt, options, resume, open_terminal(os.environ)))
 
 
 async def _run(prompt: str | None, options: WorkOptions, resume: Resume | None, terminal: int | None) -> int:

@@ -1,6 +1,5 @@
 """`yagent sessions fork`: begin again after a step of a recorded session."""
 
-import asyncio
 from typing import Annotated
 
 import typer
@@ -9,6 +8,7 @@ from yagent.apps.cli.progress import write_to_standard_error
 from yagent.apps.cli.sessions.finding import find, print_lines, records
 from yagent.records import dataclass
 from yagent.rollout.reader import session_of
+from yagent.runtime import supervise
 from yagent.runtime.clock import SystemClock
 from yagent.session.forking import fork_session
 
@@ -27,7 +27,7 @@ def command(context: typer.Context, options: ForkOptions) -> None:
     """Begin a new session after a step of an old one, which stays as it is."""
     with records() as home:
         director = find(home, options.session)[0]
-        made = asyncio.run(fork_session(director.parent, session_of(director), options.at, SystemClock()))
+        made = supervise.run(fork_session(director.parent, session_of(director), options.at, SystemClock()))
     print_lines([made.session])
     write_to_standard_error("yagent: The conversation is as it was then; the files of the workspace are as they are now.")
     way_on = f"yagent resume {made.session}, or otherwise: " if made.goes_on else ""
