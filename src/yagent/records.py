@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, NoReturn, get_origin
 
 __all__ = ["dataclass"]
 
-FILLED = 4  # instances of a class before its initialiser is compiled
+FILLED = 24  # instances of a class before its initialiser is compiled
 
 if TYPE_CHECKING:
     from dataclasses import dataclass
@@ -30,9 +30,11 @@ else:
 
 
 def _record(cls: type[Any], *, kw_only: bool) -> type[Any]:
-    annotations = inspect.get_annotations(cls)
-    names = [name for name, kind in annotations.items() if not _is_class_variable(kind)]
     namespace = dict(cls.__dict__)
+    annotations = namespace.get("__annotations__")
+    if annotations is None:
+        annotations = inspect.get_annotations(cls)
+    names = [name for name, kind in annotations.items() if not _is_class_variable(kind)]
     defaults = {name: namespace.pop(name) for name in names if name in namespace}
     inherited = {name for base in cls.__mro__[1:] for name in base.__dict__.get("__slots__", ())}
     for name in ("__dict__", "__weakref__"):
@@ -56,7 +58,7 @@ def _record(cls: type[Any], *, kw_only: bool) -> type[Any]:
 def _is_class_variable(kind: Any) -> bool:
     if isinstance(kind, str):
         return kind.partition("[")[0] in ("ClassVar", "typing.ClassVar")
-    return kind is ClassVar or get_origin(kind) is ClassVar
+    return not isinstance(kind, type) and (kind is ClassVar or get_origin(kind) is ClassVar)
 
 
 class _OnDemand:
@@ -93,13 +95,16 @@ def _describe(record: type[Any], annotations: Mapping[str, Any], defaults: Mappi
 
 
 def _initialiser_on_demand(record: type[Any]) -> Callable[..., None]:
-    """Fills the first few instances in step by step, and what does not fit with the right error; most classes have no more."""
+    """Fills the first instances in step by step, and what does not fit with the right error; most classes have no more."""
     left = FILLED
+    known: Mapping[str, tuple[Any, bool]] | None = None
 
     def first(self: Any, *arguments: Any, **named: Any) -> None:
-        nonlocal left
+        nonlocal left, known
         left -= 1
-        if left < 0 or not _fill(self, record, arguments, named):
+        if known is None:
+            known = _all_fields(record)
+        if left < 0 or known is None or not _fill(self, known, arguments, named):
             initialise = _initialiser(record)
             type.__setattr__(record, "__init__", initialise)
             initialise(self, *arguments, **named)
@@ -107,24 +112,30 @@ def _initialiser_on_demand(record: type[Any]) -> Callable[..., None]:
     return first
 
 
-def _fill(self: Any, record: type[Any], arguments: Sequence[Any], named: Mapping[str, Any]) -> bool:
-    """Initialise an instance in the plain case; False when its arguments do not fit or a base is no record, then anything may be set."""
-    own_fields: dict[str, tuple[Any, bool]] = {}
+def _all_fields(record: type[Any]) -> Mapping[str, tuple[Any, bool]] | None:
+    """The default of each field, inherited ones first, and whether it is only given by name; None where a base is no record."""
+    found: dict[str, tuple[Any, bool]] = {}
     for base in reversed(record.__mro__):
         if "_own_fields" in base.__dict__:
-            own_fields |= {name: (default, kw_only) for name, default, kw_only in base.__dict__["_own_fields"]}
+            found |= {name: (default, kw_only) for name, default, kw_only in base.__dict__["_own_fields"]}
         elif "__dataclass_fields__" in base.__dict__:
-            return False
-    places = [name for name, (_, kw_only) in own_fields.items() if not kw_only]
-    if len(arguments) > len(places) or not named.keys() <= own_fields.keys() - set(places[: len(arguments)]):
+            return None
+    return found
+
+
+def _fill(self: Any, known: Mapping[str, tuple[Any, bool]], arguments: Sequence[Any], named: Mapping[str, Any]) -> bool:
+    """Initialise an instance in the plain case; False when its arguments do not fit, then anything may be set."""
+    places = [name for name, (_, kw_only) in known.items() if not kw_only] if arguments else []
+    given = dict(zip(places, arguments, strict=False))
+    if len(given) < len(arguments) or any(name in given or name not in known for name in named):
         return False
-    given = {**dict(zip(places, arguments, strict=False)), **named}
-    for name, (default, _) in own_fields.items():
+    given |= named
+    for name, (default, _) in known.items():
         value = given[name] if name in given else _default(default)
         if value is dataclasses.MISSING:
             return False
         object.__setattr__(self, name, value)
-    if hasattr(record, "__post_init__"):
+    if hasattr(self, "__post_init__"):
         self.__post_init__()
     return True
 

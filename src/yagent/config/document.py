@@ -6,7 +6,6 @@ key with its value), each with its lines; what a value is stays tomllib's busine
 
 import json
 import re
-import tomllib
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, Final
 
@@ -59,6 +58,8 @@ def expressions(lines: Sequence[str]) -> Iterator[Expression]:
 
 def dotted_path(text: str) -> Path:
     """The names of a dotted key as it is written, quotes and all."""
+    import tomllib
+
     names: list[str] = []
     value: Any = tomllib.loads(f"{text} = 0")
     while isinstance(value, dict):
@@ -93,6 +94,8 @@ def _shared(one: Path, other: Path) -> int:
 
 
 def _end_of(lines: Sequence[str], start: int) -> int:
+    import tomllib
+
     for end in range(start + 1, len(lines) + 1):
         try:
             tomllib.loads("".join(lines[start:end]))

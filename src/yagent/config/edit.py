@@ -3,7 +3,6 @@
 `document` finds the lines, `tomlkit` writes the value in them, `tomllib` proves that the result says exactly what was asked for.
 """
 
-import tomllib
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, Final, NoReturn
@@ -110,6 +109,8 @@ def _rewrite(path: Path, edits: Sequence[Edit]) -> bool:
 
 
 def _verified(text: str, edit: Edit) -> str:
+    import tomllib
+
     wanted = tomllib.loads(text)
     _change(wanted, edit)
     if _canonical(wanted) == _canonical(tomllib.loads(text)):

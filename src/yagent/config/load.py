@@ -6,7 +6,6 @@ Layers, strongest first: options of the run, `YAGENT_*`, the file, defaults. Thi
 import re
 import shlex
 import stat
-import tomllib
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -123,6 +122,8 @@ def read_text(path: Path) -> str:
 
 def parse(text: str, path: Path) -> dict[str, Any]:
     """The TOML document in `text`; ConfigError with line and column when it is none."""
+    import tomllib
+
     try:
         return tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:

@@ -1,11 +1,11 @@
 """Permission for one tool call: what the rules say, and what a person says when the rules leave it to them."""
 
+import secrets
 import shlex
 from collections.abc import Mapping
 from functools import partial
 from pathlib import Path
 from typing import Any, Final
-from uuid import uuid4
 
 from yagent.protocol.asks import Answer, Ask
 from yagent.records import dataclass
@@ -82,7 +82,7 @@ class Approval:
         shown = sayable(await self._spec.preview(self._parameters, self._call)) or verdict.subject
         answer = await self._call.scope.ask(
             Ask(
-                id=uuid4().hex,
+                id=secrets.token_hex(16),
                 kind="approval",
                 origin=self._call.scope.agent,
                 prompt=f"Allow {self._spec.name}?",

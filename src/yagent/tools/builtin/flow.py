@@ -1,9 +1,9 @@
 """Ending a run, asking the user, opening a cold tool."""
 
 import json
+import secrets
 from dataclasses import asdict, field
 from typing import Annotated, Any, Final, Literal, TypeAlias
-from uuid import uuid4
 
 from yagent.protocol.asks import Answer, Ask
 from yagent.protocol.handoff import Fact, Handoff, HandoffStatus
@@ -98,7 +98,7 @@ def ask_user_for_help() -> Spec[AskUser]:
         if parameters.kind == "select" and len(parameters.options) < 2:
             return Output('Nobody was asked: select needs two or more options. Send them, or use kind "input".', is_error=True)
         options = parameters.options if parameters.kind == "select" else ()
-        ask = Ask(uuid4().hex, parameters.kind, call.scope.agent, parameters.prompt, options=options, tool="ask_user_for_help")
+        ask = Ask(secrets.token_hex(16), parameters.kind, call.scope.agent, parameters.prompt, options=options, tool="ask_user_for_help")
         return _told(parameters.kind, await call.scope.ask(ask))
 
     return Spec("ask_user_for_help", Effect.ASK, AskUser, execute, serial=True, timeout=None, priority=100)
