@@ -2,10 +2,10 @@
 
 from time import thread_time
 
-from yagent.compression.emergency import Summarise
-from yagent.compression.facts import Facts
+from yagent.compression.compaction import Facts, Summarise
 from yagent.compression.measure import Prefix
-from yagent.compression.policy import CompressionState, policy
+from yagent.compression.policy import policy
+from yagent.compression.state import CompressionState
 from yagent.compression.threshold import Window
 from yagent.llm.engine import ModelGaveUp
 from yagent.llm.tokens import TokenCounter

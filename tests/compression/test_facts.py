@@ -4,7 +4,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.compression.sizes import FourCharacters
-from yagent.compression.facts import Facts, fit, listed
+from yagent.compression.compaction import Facts
+from yagent.compression.facts import fit, listed
 from yagent.compression.frame import Frame
 from yagent.prompts.text import Prompts
 

@@ -1,8 +1,9 @@
 """Sixty turns in a window of 8000 tokens, with a summary that says nothing: what the user asked for is in the last request."""
 
-from yagent.compression.facts import Facts
+from yagent.compression.compaction import Facts
 from yagent.compression.measure import Prefix
-from yagent.compression.policy import CompressionState, Streak, policy
+from yagent.compression.policy import policy
+from yagent.compression.state import CompressionState, Streak
 from yagent.compression.threshold import Window, threshold_of
 from yagent.llm.engine import ModelGaveUp
 from yagent.llm.tokens import TokenCounter

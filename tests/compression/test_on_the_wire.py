@@ -8,7 +8,8 @@ from tests.llm.wire import FORMATS, Wire
 from tests.support.model_server import rules_chat, rules_messages, rules_responses
 from yagent.compression.compaction import Compaction, Tier
 from yagent.compression.measure import Prefix
-from yagent.compression.policy import CompressionState, policy
+from yagent.compression.policy import policy
+from yagent.compression.state import CompressionState
 from yagent.compression.threshold import Window
 from yagent.llm.engine import ModelGaveUp
 from yagent.protocol.messages import Message, user_message

@@ -8,10 +8,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.compression.sizes import PRIORITIES, FourCharacters, conversation, lines, pairs_are_whole, priority, step
-from yagent.compression.compaction import Compaction
-from yagent.compression.facts import Facts
+from yagent.compression.compaction import Compaction, Facts
 from yagent.compression.measure import Prefix
-from yagent.compression.policy import CompressionState, ContextFull, Streak, policy
+from yagent.compression.policy import ContextFull, policy
+from yagent.compression.state import CompressionState, Streak
 from yagent.compression.threshold import CompressionSettings, Window
 from yagent.llm.engine import ContextTooLong, ModelGaveUp
 from yagent.prompts.text import Prompts

@@ -1,11 +1,25 @@
-"""What a compression comes to."""
+"""What a compression takes from the agent, and what it comes to."""
 
+from collections.abc import Awaitable, Callable
 from typing import Literal, TypeAlias
 
 from yagent.protocol.messages import Message
 from yagent.records import dataclass
 
 Tier: TypeAlias = Literal["rule", "emergency", "ultimate"]
+Summarise: TypeAlias = Callable[[str], Awaitable[str]]  # asks a model
+
+
+@dataclass(frozen=True, slots=True)
+class Facts:
+    """From the record, not from the model. `user_inputs` oldest first, `rules` those of the project, `running` what goes on meanwhile."""
+
+    goal: str = ""
+    user_inputs: tuple[str, ...] = ()
+    rules: tuple[str, ...] = ()
+    open_items: tuple[str, ...] = ()
+    files_changed: tuple[str, ...] = ()
+    running: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

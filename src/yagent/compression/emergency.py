@@ -1,11 +1,11 @@
 """The second tier: the conversation becomes one message of facts, a summary and the last messages (L-10, W-40)."""
 
 import logging
-from collections.abc import Awaitable, Callable, Sequence
-from typing import TypeAlias
+from collections.abc import Sequence
 
+from yagent.compression.compaction import Facts, Summarise
 from yagent.compression.cutting import first_part
-from yagent.compression.facts import Facts, fit
+from yagent.compression.facts import fit
 from yagent.compression.frame import NOTHING, Frame
 from yagent.compression.transcript import digest, last_messages, recent
 from yagent.llm.engine import ModelError
@@ -13,8 +13,6 @@ from yagent.protocol.messages import Message, user_message
 from yagent.records import dataclass
 
 logger = logging.getLogger(__name__)
-
-Summarise: TypeAlias = Callable[[str], Awaitable[str]]
 
 KEPT_MESSAGES = 3
 _TEMPLATE = "compression/emergency.md"

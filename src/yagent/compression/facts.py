@@ -2,22 +2,11 @@
 
 from collections.abc import Sequence
 
+from yagent.compression.compaction import Facts
 from yagent.compression.cutting import first_part, last_part
 from yagent.compression.frame import NOTHING, Frame
 from yagent.records import dataclass
 from yagent.thoughts.rebuild import kept_words
-
-
-@dataclass(frozen=True, slots=True)
-class Facts:
-    """From the record, not from the model. `user_inputs` oldest first, `rules` those of the project, `running` what goes on meanwhile."""
-
-    goal: str = ""
-    user_inputs: tuple[str, ...] = ()
-    rules: tuple[str, ...] = ()
-    open_items: tuple[str, ...] = ()
-    files_changed: tuple[str, ...] = ()
-    running: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,7 +3,8 @@
 from collections.abc import Sequence
 from dataclasses import replace
 
-from yagent.compression.facts import Facts, fit
+from yagent.compression.compaction import Facts
+from yagent.compression.facts import fit
 from yagent.compression.frame import NOTHING, Frame
 from yagent.compression.transcript import last_messages, recent
 from yagent.protocol.messages import Message, user_message

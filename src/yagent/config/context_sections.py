@@ -72,7 +72,7 @@ class CompressionSection:
         default=True,
         rule="false: the third tier never runs",
         text="Rebuild the conversation from its record when the other tiers are not enough.",
-        consumer="compression.policy",
+        consumer="compression.tiers",
     )
     ultimate_compression_keep_plans: int = key(
         values.WHOLE,

@@ -7,7 +7,7 @@ from functools import partial
 from yagent.agents.loop.frame import Frame
 from yagent.agents.loop.stop import Panic, classify
 from yagent.agents.loop.task import TaskAccount
-from yagent.compression.emergency import Summarise
+from yagent.compression.compaction import Summarise
 from yagent.errors import YagentError
 from yagent.protocol.result import TaskResult
 from yagent.protocol.stop import EXIT_CODES, StopReason

@@ -8,11 +8,10 @@ from typing import Protocol
 
 from yagent.agents.loop.conversation import Conversation
 from yagent.agents.loop.frame import Frame
-from yagent.compression.compaction import Compaction, Tier
-from yagent.compression.emergency import Summarise
-from yagent.compression.facts import Facts
+from yagent.compression.compaction import Compaction, Facts, Summarise, Tier
 from yagent.compression.measure import Prefix, at_most
-from yagent.compression.policy import CompressionState, Streak, policy
+from yagent.compression.policy import policy
+from yagent.compression.state import CompressionState, Streak
 from yagent.compression.threshold import CompressionSettings, Window
 from yagent.llm.engine import ModelGaveUp
 from yagent.prompts.text import Prompts

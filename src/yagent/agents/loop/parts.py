@@ -6,7 +6,7 @@ from yagent.agents.loop.act import Act
 from yagent.agents.loop.conversation import Conversation
 from yagent.agents.loop.fitting import Fitting, no_summary
 from yagent.agents.loop.turn import Turn
-from yagent.compression.emergency import Summarise
+from yagent.compression.compaction import Summarise
 from yagent.records import dataclass
 from yagent.thoughts.log import ThoughtLog
 
