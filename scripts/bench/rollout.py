@@ -23,7 +23,8 @@ READ = """
 import resource, sys, time
 from pathlib import Path
 from yagent.rollout.checkpoint import digest
-from yagent.rollout.replay import Segment, replay
+from yagent.rollout.marks import Segment
+from yagent.rollout.replay import replay
 begun = time.perf_counter()
 found = replay([Segment(Path(sys.argv[1]))])
 seconds = time.perf_counter() - begun

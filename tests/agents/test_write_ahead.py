@@ -17,9 +17,10 @@ from yagent.agents.loop.carry_out import carry_out
 from yagent.llm.scripted import Script, ScriptedReply, ScriptedRequest
 from yagent.protocol.messages import user_message
 from yagent.protocol.stop import StopReason
+from yagent.rollout.marks import Segment
 from yagent.rollout.reader import read
 from yagent.rollout.records import EventMessage, Record
-from yagent.rollout.replay import Segment, replay
+from yagent.rollout.replay import replay
 from yagent.rollout.writer import Numbers, RolloutError, RolloutWriter, SessionLog
 from yagent.runtime.atomic import make_private_directory
 from yagent.runtime.clock import Clock

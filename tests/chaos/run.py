@@ -18,9 +18,10 @@ from tests.support.session import Sessions
 from yagent.protocol.messages import Message
 from yagent.protocol.result import TaskResult
 from yagent.protocol.stop import StopReason
+from yagent.rollout.marks import Segment
 from yagent.rollout.reader import Account, read
 from yagent.rollout.records import EventMessage
-from yagent.rollout.replay import Segment, replay
+from yagent.rollout.replay import replay
 from yagent.runtime.clock import Clock
 
 HONEST = {1, 2, 3, 75}

@@ -12,8 +12,9 @@ from tests.rollout.conversations import CONTEXT, THREE_TURNS, activity, answered
 from tests.rollout.test_records import MESSAGES
 from yagent.protocol.messages import Message
 from yagent.rollout.checkpoint import Replaying, degraded, digest, moved
+from yagent.rollout.marks import Segment
 from yagent.rollout.records import AgentCheckpoint, Record, SessionMeta, message_from_json, message_to_json
-from yagent.rollout.replay import Replayed, Segment, replay
+from yagent.rollout.replay import Replayed, replay
 
 ROOMY = Replaying(token_budget=10_000, max_messages=2000, head="aaa", block_on_change=True)
 

@@ -15,9 +15,10 @@ from hypothesis import strategies as st
 from tests.rollout.conversations import DIRECTOR_FILE, THREE_TURNS, activity, answer, answered, asked, checkpoint, ended, lines, said
 from yagent.protocol.messages import Message, ToolCall, ToolResult
 from yagent.rollout.checkpoint import digest
+from yagent.rollout.marks import Segment
 from yagent.rollout.reader import Account, read
 from yagent.rollout.records import Compacted, Record, ResponseItem
-from yagent.rollout.replay import Replayed, Segment, replay
+from yagent.rollout.replay import Replayed, replay
 
 TALK: tuple[Record, ...] = (
     *THREE_TURNS,

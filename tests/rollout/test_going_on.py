@@ -15,9 +15,10 @@ from tests.support.virtual_time import VirtualClock
 from yagent.protocol.ids import AgentIdentity
 from yagent.protocol.messages import user_message
 from yagent.rollout.checkpoint import digest
+from yagent.rollout.marks import Segment
 from yagent.rollout.reader import Account, read
 from yagent.rollout.records import Compacted
-from yagent.rollout.replay import Segment, replay
+from yagent.rollout.replay import replay
 from yagent.rollout.writer import Numbers, RolloutError, SessionInUse, SessionLog
 from yagent.runtime.atomic import make_private_directory
 from yagent.runtime.supervise import Domain

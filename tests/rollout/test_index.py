@@ -14,9 +14,10 @@ from tests.rollout.conversations import CONTEXT, META, activity, ended, said
 from yagent.protocol.messages import Message, Text, user_message
 from yagent.protocol.stop import StopReason
 from yagent.rollout.index import VERSION, list_sessions
+from yagent.rollout.marks import Segment
 from yagent.rollout.reader import Account, ending
 from yagent.rollout.records import Compacted, EventMessage, Record, ResponseItem, SessionMeta, encode
-from yagent.rollout.replay import Segment, replay
+from yagent.rollout.replay import replay
 
 HERE = SessionMeta("s1", "director", "/", "1.0")  # a directory that is there
 WORDS = said("<environment>…</environment> fix the rounding")

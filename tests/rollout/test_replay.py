@@ -24,8 +24,9 @@ from tests.rollout.conversations import (
     write,
 )
 from yagent.protocol.messages import Message, ToolResult, result_message, user_message
+from yagent.rollout.marks import UNKNOWN_OUTCOME, Segment, unknown_outcome
 from yagent.rollout.records import Compacted, EventMessage, Record, ResponseItem, SessionMeta
-from yagent.rollout.replay import UNKNOWN_OUTCOME, Replayed, Segment, StepMark, replay, unknown_outcome
+from yagent.rollout.replay import Replayed, StepMark, replay
 
 USER = THREE_TURNS[2]
 

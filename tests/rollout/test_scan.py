@@ -8,9 +8,10 @@ from pathlib import Path
 import pytest
 
 from tests.rollout.conversations import CONTEXT, META, THREE_TURNS, activity, answer, answered, asked, ended, said, write
+from yagent.rollout.marks import Segment
 from yagent.rollout.reader import Account
 from yagent.rollout.records import SessionMeta
-from yagent.rollout.replay import Segment, replay
+from yagent.rollout.replay import replay
 from yagent.rollout.scan import ForkedFromNothing, SessionRecords, session_records
 
 

@@ -8,9 +8,9 @@ from tests.support.model_server import Agent, Call, ModelServer, Reply, call, ha
 from tests.support.session import Opened, Sessions
 from yagent.protocol.ops import StopTask
 from yagent.protocol.stop import StopReason
+from yagent.rollout.marks import BEGUN, CLOSING
 from yagent.rollout.reader import read
 from yagent.rollout.records import EventMessage
-from yagent.rollout.replay import BEGUN, CLOSING
 from yagent.session.request import Resume
 
 

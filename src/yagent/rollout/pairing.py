@@ -3,14 +3,8 @@
 from collections.abc import Iterable, Mapping, Sequence
 
 from yagent.protocol.messages import Message, ToolCall, ToolResult
+from yagent.rollout.marks import unknown_outcome
 from yagent.rollout.reader import Account
-
-UNKNOWN_OUTCOME = "outcome unknown: it may or may not have taken effect; look before you repeat"
-
-
-def unknown_outcome(call: ToolCall) -> ToolResult:
-    """The answer to a call of which nobody knows how it ended."""
-    return ToolResult(call.id, call.name, UNKNOWN_OUTCOME, is_error=True)
 
 
 class Paired:

@@ -7,12 +7,12 @@ accepts it: each call has one result, no result is without its call. Whatever is
 import heapq
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import field
-from pathlib import Path
 from typing import Any
 
 from yagent.protocol.messages import Message, ToolCall, ToolResult
 from yagent.records import dataclass
-from yagent.rollout.pairing import UNKNOWN_OUTCOME, Paired, unknown_outcome
+from yagent.rollout.marks import BEFORE, BEGUN, CLOSING, EFFECTS, RESUMED, USER_INPUT, Segment
+from yagent.rollout.pairing import Paired
 from yagent.rollout.reader import Account, named
 from yagent.rollout.records import (
     AgentCheckpoint,
@@ -26,38 +26,6 @@ from yagent.rollout.records import (
     is_progress,
     reached_step,
 )
-
-RESUMED = "session_resumed"  # the event after which a stopped run goes on counting its steps
-EFFECTS = "effects"  # the event with what a run has changed and run so far
-CLOSING = "closing"  # the event before a forced last answer, with the reason; without one the run goes on after all
-USER_INPUT = "user_input"  # the event with what the user said, apart from what the program says in his role
-COMMAND_ENDED = "command_ended"  # the event with how a command ended, as its own room wrote it
-BEGUN = "delegation_begun"  # the event with the call of a delegation whose record is open
-BEFORE = "workspace_before"  # the event with the state of the files before a task
-
-__all__ = [
-    "BEFORE",
-    "BEGUN",
-    "COMMAND_ENDED",
-    "EFFECTS",
-    "RESUMED",
-    "UNKNOWN_OUTCOME",
-    "USER_INPUT",
-    "Replayed",
-    "Segment",
-    "StepMark",
-    "replaced",
-    "replay",
-    "unknown_outcome",
-]
-
-
-@dataclass(frozen=True, slots=True)
-class Segment:
-    """A file, up to the entry with the ordinal `until`; None for all of it."""
-
-    path: Path
-    until: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

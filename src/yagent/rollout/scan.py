@@ -12,9 +12,9 @@ from yagent.errors import YagentError
 from yagent.protocol.ids import CallId, DelegationId, SessionId
 from yagent.protocol.stop import USAGE
 from yagent.records import dataclass
+from yagent.rollout.marks import Segment
 from yagent.rollout.reader import Account, beginning, ending, is_delegation, is_own, session_files
 from yagent.rollout.records import SessionMeta
-from yagent.rollout.replay import Segment
 
 
 class ForkedFromNothing(YagentError):

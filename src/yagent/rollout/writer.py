@@ -21,8 +21,9 @@ from yagent.protocol.ids import AgentIdentity
 from yagent.protocol.stop import USAGE
 from yagent.records import dataclass
 from yagent.rollout.checkpoint import digest
+from yagent.rollout.marks import Segment
 from yagent.rollout.records import AgentCheckpoint, EventMessage, Record, SessionMeta, encode
-from yagent.rollout.replay import Segment, replay
+from yagent.rollout.replay import replay
 from yagent.runtime.atomic import try_lock
 from yagent.runtime.clock import Clock
 from yagent.runtime.supervise import Domain, DomainClosedError, in_thread, shielded

@@ -18,9 +18,9 @@ from yagent.blackboard.settings import BlackboardSettings
 from yagent.blackboard.verification import Verification, verification
 from yagent.protocol.stop import StopReason
 from yagent.records import dataclass
+from yagent.rollout.marks import COMMAND_ENDED
 from yagent.rollout.reader import events_named
 from yagent.rollout.records import EventMessage
-from yagent.rollout.replay import COMMAND_ENDED
 from yagent.runtime.clock import Clock
 from yagent.runtime.regular_file import open_regular
 from yagent.runtime.supervise import in_thread

@@ -16,7 +16,8 @@ from yagent.protocol.client import CompressionStatistics
 from yagent.protocol.events.shared import CompressionTier
 from yagent.protocol.messages import Message, ModelIdentity, ToolResult
 from yagent.records import dataclass
-from yagent.rollout.replay import Segment, replaced
+from yagent.rollout.marks import Segment
+from yagent.rollout.replay import replaced
 from yagent.runtime.supervise import in_thread
 from yagent.thoughts.log import ThoughtLog
 from yagent.tools.surface import Surface

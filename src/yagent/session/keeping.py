@@ -5,8 +5,9 @@ from pathlib import Path
 
 from yagent.agents.loop.recorder import Recorder
 from yagent.protocol.ids import AgentIdentity, SessionId
+from yagent.rollout.marks import Segment
 from yagent.rollout.reader import Account, session_of
-from yagent.rollout.replay import Segment, replay
+from yagent.rollout.replay import replay
 from yagent.rollout.scan import session_records
 from yagent.rollout.writer import NullRecorder, Numbers, RolloutWriter, SessionLog
 from yagent.runtime.atomic import make_private_directory

@@ -16,10 +16,9 @@ from yagent.protocol.ids import AgentIdentity
 from yagent.protocol.messages import Message, ToolCall, ToolResult, Usage
 from yagent.protocol.stop import USAGE
 from yagent.records import dataclass
-from yagent.rollout.pairing import UNKNOWN_OUTCOME
+from yagent.rollout.marks import UNKNOWN_OUTCOME, Segment
 from yagent.rollout.reader import Account, named, session_files, session_of
 from yagent.rollout.records import Entry, EventMessage, ResponseItem, SessionMeta, TurnContext
-from yagent.rollout.replay import Segment
 from yagent.rollout.scan import ChildRecord, session_records
 from yagent.tools.teaching import NOT_BEGUN, cancelled_output
 

@@ -28,8 +28,8 @@ from yagent.protocol.ids import AgentIdentity
 from yagent.protocol.messages import ModelIdentity, user_message
 from yagent.protocol.stop import StopReason
 from yagent.records import dataclass
+from yagent.rollout.marks import RESUMED
 from yagent.rollout.records import AgentCheckpoint, EventMessage, SessionMeta, TurnContext
-from yagent.rollout.replay import RESUMED
 from yagent.runtime.activity import Activity
 from yagent.session.consult import SUMMARY, Consultation, summariser
 from yagent.session.controls import Control

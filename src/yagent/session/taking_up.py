@@ -18,8 +18,9 @@ from yagent.protocol.messages import Message, ModelIdentity, ToolCall, ToolResul
 from yagent.protocol.stop import StopReason
 from yagent.records import dataclass
 from yagent.rollout.checkpoint import Replaying, degraded, moved
+from yagent.rollout.marks import Segment, unknown_outcome
 from yagent.rollout.records import TurnContext
-from yagent.rollout.replay import Replayed, Segment, replay, unknown_outcome
+from yagent.rollout.replay import Replayed, replay
 from yagent.rollout.scan import SessionRecords
 from yagent.runtime.supervise import in_thread
 from yagent.session.fitting import most_tokens

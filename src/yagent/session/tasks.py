@@ -35,8 +35,8 @@ from yagent.protocol.messages import user_message
 from yagent.protocol.result import TaskResult
 from yagent.protocol.stop import DENIED, StopReason, strongest
 from yagent.records import dataclass
+from yagent.rollout.marks import BEFORE
 from yagent.rollout.records import EventMessage
-from yagent.rollout.replay import BEFORE
 from yagent.rollout.writer import NullRecorder
 from yagent.runtime.activity import Activity
 from yagent.runtime.log import lines_belong_to

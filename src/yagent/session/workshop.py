@@ -14,7 +14,7 @@ from yagent.llm.engine import Engine
 from yagent.prompts.text import Prompts
 from yagent.protocol.ids import AgentIdentity, SessionId
 from yagent.records import dataclass
-from yagent.rollout.replay import Segment
+from yagent.rollout.marks import Segment
 from yagent.runtime.activity import Activity
 from yagent.runtime.clock import Clock
 from yagent.runtime.supervise import Domain

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from yagent.agents.delegation.spawn import one_line
 from yagent.agents.loop.resumption import Resumption
 from yagent.protocol.messages import Message
-from yagent.rollout.pairing import UNKNOWN_OUTCOME
+from yagent.rollout.marks import UNKNOWN_OUTCOME
 from yagent.thoughts import grammar
 
 MOST_FILES = 20

@@ -21,8 +21,8 @@ from yagent.protocol.messages import Message
 from yagent.protocol.result import DelegationAccount
 from yagent.protocol.stop import StopReason
 from yagent.records import dataclass
+from yagent.rollout.marks import BEGUN
 from yagent.rollout.records import EventMessage
-from yagent.rollout.replay import BEGUN
 from yagent.tools.spec import CallContext, DelegationRequest, Output, Scope
 from yagent.workspace.background import Job
 

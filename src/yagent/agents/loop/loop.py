@@ -24,8 +24,8 @@ from yagent.protocol.events import ThinklinkEntry
 from yagent.protocol.events.shared import PlanItem
 from yagent.protocol.messages import Message, Part, ToolCall, ToolResult, user_message
 from yagent.protocol.stop import StopReason
+from yagent.rollout.marks import CLOSING, EFFECTS, USER_INPUT
 from yagent.rollout.records import EventMessage
-from yagent.rollout.replay import CLOSING, USER_INPUT
 from yagent.runtime.activity import TotalTimeoutError
 from yagent.thoughts import grammar
 from yagent.tools.spec import Exit, Output
@@ -275,7 +275,7 @@ class AgentLoop:
         if output.ran:
             self._ran.append(output.ran)
         if output.changed or output.ran:
-            self._frame.recorder.append(EventMessage("effects", {"changed": list(self._changed), "ran": list(self._ran)}))
+            self._frame.recorder.append(EventMessage(EFFECTS, {"changed": list(self._changed), "ran": list(self._ran)}))
 
     def _remark(self, calls: Sequence[ToolCall], outputs: Sequence[Output]) -> str:
         """What the loop has to say after a step: that it goes in circles, that it was the last."""

@@ -6,7 +6,7 @@ from dataclasses import field
 from yagent.protocol.messages import Message, ToolCall, ToolResult
 from yagent.protocol.stop import StopReason
 from yagent.records import dataclass
-from yagent.rollout.pairing import UNKNOWN_OUTCOME
+from yagent.rollout.marks import UNKNOWN_OUTCOME
 from yagent.tools.spec import Output
 
 
