@@ -85,3 +85,11 @@ def test_the_version_is_told_without_importing_anything_of_weight() -> None:
 def test_the_lazy_libraries_are_those_ruff_keeps_out_of_module_level() -> None:
     banned = project()["tool"]["ruff"]["lint"]["flake8-tidy-imports"]["banned-module-level-imports"]
     assert {name for name in banned if not name.startswith("yagent.")} == LAZY
+
+
+def test_a_start_loads_none_of_what_many_runs_never_need() -> None:
+    code = "import json, sys; import yagent.apps.cli.main; print(json.dumps(sorted(sys.modules)))"
+    ended = subprocess.run([sys.executable, "-c", code], cwd=ROOT / "src", capture_output=True, text=True, timeout=50, check=True)
+    loaded = set(json.loads(ended.stdout))
+    assert "yagent.session.build" in loaded
+    assert not loaded & set(project()["tool"]["ruff"]["lint"]["flake8-tidy-imports"]["banned-module-level-imports"])

@@ -20,10 +20,8 @@ from yagent.errors import YagentError
 from yagent.protocol.ids import AgentIdentity
 from yagent.protocol.stop import USAGE
 from yagent.records import dataclass
-from yagent.rollout.checkpoint import digest
 from yagent.rollout.marks import Segment
 from yagent.rollout.records import AgentCheckpoint, EventMessage, Record, SessionMeta, encode
-from yagent.rollout.replay import replay
 from yagent.runtime.atomic import try_lock
 from yagent.runtime.clock import Clock
 from yagent.runtime.supervise import Domain, DomainClosedError, in_thread, shielded
@@ -199,6 +197,9 @@ class RolloutWriter:
 
 def _read_back(segments: Sequence[Segment]) -> tuple[str, int]:
     """Digest and count of a conversation. Blocking."""
+    from yagent.rollout.checkpoint import digest
+    from yagent.rollout.replay import replay
+
     messages = replay(segments).messages
     return digest(messages), len(messages)
 

@@ -1,5 +1,7 @@
 """Builds a session from what was asked for: the only place that knows every concrete class."""
 
+from __future__ import annotations
+
 import asyncio
 import logging
 import os
@@ -7,12 +9,12 @@ import pwd
 import secrets
 import shutil
 import tempfile
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from yagent._version import VERSION
 from yagent.agents.roles.roster import ROSTER
@@ -28,7 +30,6 @@ from yagent.prompts.text import Prompts
 from yagent.protocol.events import Event, ModelInfo, Payload, SessionStarted, WarningIssued
 from yagent.protocol.stop import USAGE
 from yagent.records import dataclass
-from yagent.rollout.index import list_sessions
 from yagent.runtime.atomic import make_private_directory
 from yagent.runtime.bus import Bus
 from yagent.runtime.clock import Clock
@@ -38,13 +39,13 @@ from yagent.runtime.paths import DataHome, project_id
 from yagent.runtime.supervise import Domain, in_thread
 from yagent.session.asks import AskDesk
 from yagent.session.controls import Controls
-from yagent.session.desk import Desk, Shelves, commands_on_record
+from yagent.session.desk import Desk, Shelves
 from yagent.session.engines import Engines, EngineSource
 from yagent.session.fitting import Fittings, FittingSettings
 from yagent.session.keeping import Keeper
 from yagent.session.project import Surroundings
-from yagent.session.request import SessionRequest
-from yagent.session.resume import Standing
+from yagent.session.request import Resume, SessionRequest
+from yagent.session.resume import ResumeSettings, Standing
 from yagent.session.session import Session
 from yagent.session.settings import (
     Places,
@@ -60,7 +61,6 @@ from yagent.session.settings import (
     task_settings,
 )
 from yagent.session.subscribers import attach_logs
-from yagent.session.taking_up import Reopening
 from yagent.session.task_work import TaskWork
 from yagent.session.tasks import TaskOwned, TaskRunner
 from yagent.session.voice import CurrentTask, session_publisher
@@ -76,6 +76,10 @@ from yagent.workspace.guard import too_wide_for_yolo
 from yagent.workspace.permissions import Mode, Permissions, PermissionSettings
 from yagent.workspace.search import Searcher
 from yagent.workspace.shell import Shell
+
+if TYPE_CHECKING:
+    from yagent.rollout.index import SessionSummary
+    from yagent.session.past import Past
 
 logger = logging.getLogger(__name__)
 
@@ -206,9 +210,8 @@ class _Parts:
         standing = partial(_standing, git, request.workspace)
         settings = run_settings(config, request)
         keeper = Keeper(None if unwritable or self.home.problem else rollouts, clock, self.domain)
-        how = Reopening(request.workspace, ROSTER, settings.resume, standing, lambda role: self.engines.engine(role, None).identity)
         stack.push_async_callback(keeper.close)
-        past = None if request.resume is None else await keeper.reopen(request.resume, how)
+        past = None if request.resume is None else await self._reopened(request.resume, keeper, settings.resume, standing)
         session_id = self.logs.owner = secrets.token_hex(4) if past is None else past.session
         told = () if past is None else past.notices
         warnings = [str(notice) for notice in (*notices, unwritable, await grants.load(), *told) if notice]
@@ -219,7 +222,7 @@ class _Parts:
         fittings = Fittings(prompts, fits, self.calibration)
         may_read = partial(_may_read, permissions)
         board = session_id if past is None else past.board
-        recorded = () if past is None else await in_thread(commands_on_record, past.records.files)
+        recorded = () if past is None else await in_thread(past.commands)
         desk = self._desk(board, fittings, may_read, recorded, stack)
         shop = Workshop(
             session=session_id,
@@ -251,7 +254,17 @@ class _Parts:
         tasks = TaskRunner(shop, owned, task_settings(config, request.flags), start_warnings=warnings, past=past)
         attach_logs(bus, self.domain)
         stack.push_async_callback(tasks.close)
-        return Session(shop, tasks, bus, partial(list_sessions, rollouts), opening=self._opening(shop, warnings))
+        return Session(shop, tasks, bus, partial(_listed, rollouts), opening=self._opening(shop, warnings))
+
+    async def _reopened(
+        self, wanted: Resume, keeper: Keeper, settings: ResumeSettings, standing: Callable[[], Awaitable[Standing]]
+    ) -> Past:
+        """The session that goes on. Raises as `reopen`."""
+        from yagent.session.reopening import reopen
+        from yagent.session.taking_up import Reopening
+
+        how = Reopening(self.request.workspace, ROSTER, settings, standing, lambda role: self.engines.engine(role, None).identity)
+        return await reopen(keeper, wanted, how)
 
     def _desk(
         self,
@@ -280,6 +293,13 @@ class _Parts:
             *(ModelInfo(model=each.model, provider=each.provider, context_window=each.context_window, fallback=False) for each in models),
             *(WarningIssued(code="start", text=warning) for warning in warnings),
         ]
+
+
+def _listed(rollouts: Path, limit: int) -> Sequence[SessionSummary]:
+    """The newest sessions of the project. Blocks."""
+    from yagent.rollout.index import list_sessions
+
+    return list_sessions(rollouts, limit)
 
 
 def _unwritable(rollouts: Path) -> str | None:

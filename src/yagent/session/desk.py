@@ -2,7 +2,6 @@
 
 import os
 from collections.abc import Awaitable, Callable, Sequence
-from contextlib import suppress
 from pathlib import Path
 
 from yagent.agents.delegation.handover import Handed, References
@@ -11,7 +10,7 @@ from yagent.agents.loop.recorder import Recorder
 from yagent.agents.loop.result import RunResult
 from yagent.blackboard.artifacts import ArtifactNotKept, Artifacts, is_artifact_id
 from yagent.blackboard.board import Board, Changed, Draft, NoteNotKept, nothing_changed
-from yagent.blackboard.evidence import MARKS, CommandEvidence, Evidence, Look, command_data, command_from
+from yagent.blackboard.evidence import MARKS, CommandEvidence, Evidence, Look, command_data
 from yagent.blackboard.note import NoteStatus, whole_text
 from yagent.blackboard.resolve import resolve
 from yagent.blackboard.settings import BlackboardSettings
@@ -19,7 +18,6 @@ from yagent.blackboard.verification import Verification, verification
 from yagent.protocol.stop import StopReason
 from yagent.records import dataclass
 from yagent.rollout.marks import COMMAND_ENDED
-from yagent.rollout.reader import events_named
 from yagent.rollout.records import EventMessage
 from yagent.runtime.clock import Clock
 from yagent.runtime.regular_file import open_regular
@@ -193,13 +191,3 @@ def _stamper(workspace: Path) -> Callable[[str], object]:
         return (status.st_mtime_ns, status.st_size, status.st_ino)
 
     return stamp
-
-
-def commands_on_record(files: Sequence[Path]) -> tuple[CommandEvidence, ...]:
-    """The ends of commands that a session has on record, oldest first; what is damaged proves nothing. Blocks."""
-    found = {}
-    for data in events_named(files, COMMAND_ENDED):
-        with suppress(KeyError, TypeError, ValueError):
-            evidence = command_from(data)
-            found[evidence.id] = evidence
-    return tuple(sorted(found.values(), key=lambda each: (len(each.id), each.id)))

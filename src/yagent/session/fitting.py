@@ -7,17 +7,15 @@ from typing import get_args
 from yagent.agents.loop.conversation import Conversation
 from yagent.agents.loop.fitting import Fitting, FittingParts
 from yagent.compression.threshold import CompressionSettings, Window, threshold_of
-from yagent.compression.transcript import whole
 from yagent.llm.token_calibration import CalibrationStore
 from yagent.llm.token_ranks import rank_folders
 from yagent.llm.tokens import TokenCounter
 from yagent.prompts.text import Prompts
 from yagent.protocol.client import CompressionStatistics
 from yagent.protocol.events.shared import CompressionTier
-from yagent.protocol.messages import Message, ModelIdentity, ToolResult
+from yagent.protocol.messages import ModelIdentity
 from yagent.records import dataclass
 from yagent.rollout.marks import Segment
-from yagent.rollout.replay import replaced
 from yagent.runtime.supervise import in_thread
 from yagent.thoughts.log import ThoughtLog
 from yagent.tools.surface import Surface
@@ -86,10 +84,13 @@ class Fittings:
         for fitting in reversed(self._made):
             if (text := fitting.dropped(identifier)) is not None:
                 return text
+        if not self._earlier:
+            return None
+        from yagent.session.taken_out import taken_out
+
         for segments in reversed(self._earlier):
-            found = await in_thread(replaced, segments, identifier.partition(".")[0])
-            if found is not None:
-                return _taken_out(identifier, *found)
+            if (text := await in_thread(taken_out, segments, identifier)) is not None:
+                return text
         return None
 
 
@@ -119,12 +120,3 @@ def most_tokens(model: ModelIdentity) -> int:
 def _window(model: ModelIdentity) -> Window:
     total = model.context_window
     return Window(total, RESERVED if total is None else min(RESERVED, total // 4))
-
-
-def _taken_out(identifier: str, before: tuple[Message, ...], after: tuple[Message, ...]) -> str | None:
-    """One shortened result, or all that a rewriting replaced."""
-    if "." not in identifier:
-        return whole(before)
-    was = {result.call_id: result for message in before for result in message.results}
-    shorter: list[ToolResult] = [result for message in after for result in message.results if was.get(result.call_id) != result]
-    return next((was[result.call_id].text for result in shorter if identifier in result.text and result.call_id in was), None)

@@ -1,11 +1,15 @@
 """What a request says beside the conversation, and only that request: it is neither remembered nor recorded."""
 
-from typing import Protocol
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Protocol
 
 from yagent.agents.loop.conversation import Conversation
 from yagent.agents.loop.role import Role
-from yagent.session.taking_up import TakenUp
 from yagent.session.workshop import Workshop
+
+if TYPE_CHECKING:
+    from yagent.session.taking_up import TakenUp
 
 LABEL = "now"  # around what is true of this request alone
 

@@ -3,17 +3,20 @@
 import json
 import os
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from pathlib import Path
 
 from yagent.agents.delegation.spawn import Desk
 from yagent.agents.loop.task import TaskAccount
+from yagent.blackboard.evidence import CommandEvidence, command_from
 from yagent.patterns import pattern
 from yagent.protocol.client import UnderWay
 from yagent.protocol.ids import DIRECTOR, AgentIdentity
 from yagent.protocol.messages import Message, ToolCall
 from yagent.records import dataclass
 from yagent.rollout.index import IN_USE, SessionSummary, list_sessions, resumable
-from yagent.rollout.reader import Account, session_files
+from yagent.rollout.marks import COMMAND_ENDED
+from yagent.rollout.reader import Account, events_named, session_files
 from yagent.rollout.replay import Replayed
 from yagent.rollout.scan import SessionRecords
 from yagent.runtime.left_behind import remove_half_written
@@ -68,6 +71,15 @@ class Past:
     def notices(self) -> tuple[str, ...]:
         """What could not be read of its record, one line each."""
         return tuple(f"The record of session {self.session}: {text}" for text in (*self.left_out, *self.director.account.skipped))
+
+    def commands(self) -> tuple[CommandEvidence, ...]:
+        """The ends of commands it has on record, oldest first; what is damaged proves nothing. Blocks."""
+        found = {}
+        for data in events_named(self.records.files, COMMAND_ENDED):
+            with suppress(KeyError, TypeError, ValueError):
+                evidence = command_from(data)
+                found[evidence.id] = evidence
+        return tuple(sorted(found.values(), key=lambda each: (len(each.id), each.id)))
 
     def check_goes_on(self) -> None:
         """Raises `ResumeRefused` unless there is a last task, and it was stopped or its process killed (I-32)."""

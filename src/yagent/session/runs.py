@@ -1,11 +1,13 @@
 """Makes runs: a fresh loop for each, with everything a role needs and nothing it must not have."""
 
+from __future__ import annotations
+
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import field
 from functools import partial
 from hashlib import sha256
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from yagent._version import VERSION
 from yagent.agents.delegation.handover import task_message
@@ -36,7 +38,6 @@ from yagent.session.controls import Control
 from yagent.session.fitting import Fits
 from yagent.session.hints import Hints
 from yagent.session.resume import Standing
-from yagent.session.taking_up import TakenUp
 from yagent.session.workshop import TaskParts, Workshop
 from yagent.thoughts.log import ThoughtLog
 from yagent.tools.invoke import Invoker
@@ -46,6 +47,9 @@ from yagent.tools.spec import Scope
 from yagent.tools.surface import Surface
 from yagent.workspace.ledger import FileLedger
 from yagent.workspace.permissions import Permissions
+
+if TYPE_CHECKING:
+    from yagent.session.taking_up import TakenUp
 
 STANDING_SECONDS = 3.0  # to look where the workspace stands when a run ends
 

@@ -1,9 +1,11 @@
 """A session: one conversation in one workspace, behind the client port. One `match` turns ops into runs."""
 
+from __future__ import annotations
+
 from collections.abc import AsyncIterator, Callable, Coroutine, Sequence
 from contextlib import suppress
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from yagent.protocol.client import ListSessions, ListUnderWay, Question, Snapshot
 from yagent.protocol.events import Event, Payload
@@ -21,11 +23,13 @@ from yagent.protocol.ops import (
     StopTask,
 )
 from yagent.protocol.result import TaskResult
-from yagent.rollout.index import SessionSummary
 from yagent.runtime.bus import Bus
 from yagent.session.queue import TaskQueue
 from yagent.session.tasks import TaskRunner
 from yagent.session.workshop import Workshop
+
+if TYPE_CHECKING:
+    from yagent.rollout.index import SessionSummary
 
 LEAVE_SECONDS = 1.0  # for agents of a paused task that have not come to their gate yet
 

@@ -47,6 +47,13 @@ class TakenUp:
     compactions: int = 0
     has_meta: bool = True
 
+    def answers(self) -> tuple[ToolResult, ...]:
+        """The results that close its newest reply, where it is told something new instead of going on."""
+        newest = self.resumption.messages[-1] if self.resumption.messages else None
+        if newest is None or not newest.calls:
+            return ()
+        return tuple(_answer(call, self) for call in newest.calls)
+
 
 @dataclass(frozen=True, slots=True)
 class Reopening:
@@ -175,14 +182,6 @@ def _has_left(past: Replayed) -> bool:
         return False
     calls, results = past.messages[-2].calls, past.messages[-1].results
     return [call.name for call in calls] == ["agent_exit"] and len(results) == 1 and not results[0].is_error
-
-
-def answers(taken: TakenUp) -> tuple[ToolResult, ...]:
-    """The results that close the newest reply of an agent that is told something new instead of going on."""
-    newest = taken.resumption.messages[-1] if taken.resumption.messages else None
-    if newest is None or not newest.calls:
-        return ()
-    return tuple(_answer(call, taken) for call in newest.calls)
 
 
 def _answer(call: ToolCall, taken: TakenUp) -> ToolResult:

@@ -1,11 +1,13 @@
 """Runs one task after the other for the Director: set up, carry out, give account."""
 
+from __future__ import annotations
+
 import asyncio
 from collections.abc import Coroutine, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from yagent.agents.delegation.spawn import Commission
 from yagent.agents.director.context import first_message_context, is_first_turn
@@ -43,12 +45,10 @@ from yagent.runtime.log import lines_belong_to
 from yagent.runtime.supervise import Handle, Outcome
 from yagent.session.compacting import compacted
 from yagent.session.controls import Controls
-from yagent.session.past import Past
 from yagent.session.project import Found, Surroundings
 from yagent.session.refused import TaskRefused
 from yagent.session.resume import ResumeRefused
 from yagent.session.runs import Runs, Seat, seat_for
-from yagent.session.taking_up import TakenUp, answers
 from yagent.session.task_work import TaskWork
 from yagent.session.voice import CurrentTask
 from yagent.session.workshop import TaskParts, Workshop
@@ -56,6 +56,10 @@ from yagent.workspace.background import BackgroundJobs, Job
 from yagent.workspace.changes import WorkspaceState, recorded_state, state_data
 from yagent.workspace.git import Place
 from yagent.workspace.permissions import Mode, Permissions
+
+if TYPE_CHECKING:
+    from yagent.session.past import Past
+    from yagent.session.taking_up import TakenUp
 
 
 @dataclass(frozen=True, slots=True)
@@ -282,7 +286,7 @@ class TaskRunner:
     def _seated(self, words: str | None, found: Found, taken: TakenUp | None) -> Seat:
         """The Director's seat; where he is told something new, what was under way when he was stopped has its results first."""
         seat = self._seat = self._seat or self._seat_of_director(words, found, taken)
-        if taken is not None and not taken.goes_on and (results := answers(taken)):
+        if taken is not None and not taken.goes_on and (results := taken.answers()):
             seat.conversation.answer(results)
         return seat
 

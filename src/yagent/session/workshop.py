@@ -1,9 +1,11 @@
 """What all runs of a session share, and what all runs of one task share."""
 
+from __future__ import annotations
+
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from yagent.agents.loop.frame import EventPublisher
 from yagent.agents.loop.recorder import Recorder
@@ -23,12 +25,14 @@ from yagent.session.controls import Controls
 from yagent.session.desk import Desk
 from yagent.session.fitting import Fittings
 from yagent.session.resume import ResumeSettings, Standing
-from yagent.session.taking_up import TakingUp
 from yagent.tools.registry import Registry
 from yagent.workspace.background import BackgroundJobs
 from yagent.workspace.grants import Grants
 from yagent.workspace.permissions import Permissions
 from yagent.workspace.shell import Shell
+
+if TYPE_CHECKING:
+    from yagent.session.taking_up import TakingUp
 
 
 @dataclass(frozen=True, slots=True)

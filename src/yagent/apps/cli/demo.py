@@ -24,6 +24,7 @@ from yagent.rollout.index import IN_USE, SessionSummary, list_sessions, resumabl
 from yagent.runtime import supervise
 from yagent.runtime.clock import SystemClock
 from yagent.session.build import open_session
+from yagent.session.demonstration import demonstration, lay_out
 from yagent.session.request import DEMONSTRATIONS, Resume, RunFlags, SessionRequest
 
 PLACE: Final = "yagent-demo-"
@@ -122,8 +123,6 @@ def _is_laid_out(workspace: Path) -> bool:
 
 
 async def _play(copy: _Copy, stopped: SessionSummary | None, *, fast: bool) -> int:
-    from yagent.session.demonstration import demonstration, lay_out
-
     clock, workspace = SystemClock(), copy.workspace
     replay = await demonstration(clock, pace=0.0 if fast else 0.02)
     prompt = None if stopped is not None else replay.recording.tasks[0].prompt
