@@ -37,6 +37,19 @@ def a_point(decorate: Decorator) -> Any:
     return Point
 
 
+def a_tally(decorate: Decorator) -> Any:
+    @decorate
+    class Tally:
+        """Some of its fields are never given."""
+
+        name: str = ""
+        count: int = dataclasses.field(default=3, init=False)
+        seen: list[int] = dataclasses.field(default_factory=list, init=False)
+        later: int = dataclasses.field(init=False, repr=False, compare=False)
+
+    return Tally
+
+
 def a_hidden(decorate: Decorator) -> Any:
     @decorate
     class Hidden:
@@ -115,10 +128,30 @@ USES: list[Callable[[Any], Any]] = [
 
 @pytest.mark.parametrize("work", USES, ids=range(len(USES)))
 @pytest.mark.parametrize("instances", [0, FILLED + 1])
-def test_a_record_behaves_as_the_original_does(work: Callable[[Any], Any], instances: int) -> None:
-    ours, original = both(a_point)
+@pytest.mark.parametrize("frozen", [True, False])
+def test_a_record_behaves_as_the_original_does(work: Callable[[Any], Any], instances: int, frozen: bool) -> None:
+    ours, original = both(a_point, frozen=frozen)
     for _ in range(instances):
         ours(0)
+    assert outcome(lambda: work(ours)) == outcome(lambda: work(original))
+
+
+@pytest.mark.parametrize(
+    "work",
+    [
+        lambda tally: repr(tally("a")),
+        lambda tally: tally("a", 4),
+        lambda tally: tally(count=4),
+        lambda tally: tally().later,
+        lambda tally: tally().seen is tally().seen,
+        lambda tally: tally("a") == tally("a"),
+        lambda tally: tally.__match_args__,
+    ],
+    ids=range(7),
+)
+@pytest.mark.parametrize("frozen", [True, False])
+def test_fields_that_are_never_given(work: Callable[[Any], Any], frozen: bool) -> None:
+    ours, original = both(a_tally, frozen=frozen)
     assert outcome(lambda: work(ours)) == outcome(lambda: work(original))
 
 
@@ -152,7 +185,7 @@ def test_records_can_be_generic_inherited_pickled_and_matched() -> None:
             assert (name, people) == ("Ulm", 5)
 
 
-def test_what_is_not_a_frozen_record_is_left_to_the_original() -> None:
+def test_a_record_that_is_not_frozen_changes() -> None:
     @dataclass(slots=True)
     class Counter:
         """Counts."""
@@ -161,7 +194,19 @@ def test_what_is_not_a_frozen_record_is_left_to_the_original() -> None:
 
     counter = Counter()
     counter.value += 1
-    assert counter.value == 1
+    assert counter == Counter(1)
+    assert not hasattr(counter, "__dict__")
+
+
+def test_what_has_no_slots_is_left_to_the_original() -> None:
+    @dataclass(frozen=True)
+    class Free:
+        """Has a dictionary."""
+
+        value: int = 0
+
+    assert vars(Free(3)) == {"value": 3}
+    assert hash(Free(3)) == hash(Free(3))
 
 
 def test_defining_a_record_compiles_nothing() -> None:

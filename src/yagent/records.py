@@ -1,10 +1,10 @@
 """`dataclass` of the standard library with the same meaning, at a fraction of what defining one costs.
 
-The standard decorator describes the fields and compiles six methods of every frozen class while it is defined, most of a millisecond each;
+The standard decorator describes the fields and compiles up to six methods of every class while it is defined, most of a millisecond each;
 with two hundred records that was a third of the time from process start to the first request. Here all records share their methods, the
-fields of a class are described when somebody asks for them, and its initialiser is compiled when it has a few instances. Fields,
-defaults, `replace`, `asdict`, matching, hashing and errors are those of `dataclasses`; type checkers see the original. What is not a frozen
-class with slots is left to the original.
+fields of a class are described when somebody asks for them, and its initialiser is compiled when it has some dozens of instances. Fields,
+defaults, `replace`, `asdict`, matching, hashing and errors are those of `dataclasses`; type checkers see the original. Classes without
+slots are left to the original.
 """
 
 import dataclasses
@@ -24,12 +24,12 @@ else:
 
     def dataclass(*, frozen: bool = False, slots: bool = False, kw_only: bool = False) -> Callable[[type], type]:
         """See `dataclasses.dataclass`."""
-        if not (frozen and slots):
+        if not slots:
             return dataclasses.dataclass(frozen=frozen, slots=slots, kw_only=kw_only)
-        return lambda cls: _record(cls, kw_only=kw_only)
+        return lambda cls: _record(cls, _FROZEN if frozen else _MUTABLE, kw_only=kw_only)
 
 
-def _record(cls: type[Any], *, kw_only: bool) -> type[Any]:
+def _record(cls: type[Any], shared: Mapping[str, Any], *, kw_only: bool) -> type[Any]:
     namespace = dict(cls.__dict__)
     annotations = namespace.get("__annotations__")
     if annotations is None:
@@ -39,7 +39,7 @@ def _record(cls: type[Any], *, kw_only: bool) -> type[Any]:
     inherited = {name for base in cls.__mro__[1:] for name in base.__dict__.get("__slots__", ())}
     for name in ("__dict__", "__weakref__"):
         namespace.pop(name, None)
-    namespace |= {name: method for name, method in _SHARED.items() if namespace.get(name) is None}
+    namespace |= {name: method for name, method in shared.items() if namespace.get(name) is None}
     namespace["__doc__"] = cls.__doc__ or cls.__name__
     namespace["__slots__"] = tuple(name for name in names if name not in inherited)
     make: Any = type(cls)
@@ -113,13 +113,16 @@ def _initialiser_on_demand(record: type[Any]) -> Callable[..., None]:
 
 
 def _all_fields(record: type[Any]) -> Mapping[str, tuple[Any, bool]] | None:
-    """The default of each field, inherited ones first, and whether it is only given by name; None where a base is no record."""
+    """The default of each field, inherited ones first, and whether it is only given by name; None where a base is no record, or a field is
+    never given."""
     found: dict[str, tuple[Any, bool]] = {}
     for base in reversed(record.__mro__):
         if "_own_fields" in base.__dict__:
             found |= {name: (default, kw_only) for name, default, kw_only in base.__dict__["_own_fields"]}
         elif "__dataclass_fields__" in base.__dict__:
             return None
+    if any(isinstance(default, dataclasses.Field) and not default.init for default, _ in found.values()):
+        return None
     return found
 
 
@@ -162,7 +165,12 @@ def _initialiser(record: type[Any]) -> Callable[..., None]:
         elif field.default is not dataclasses.MISSING:
             known[f"default_{name}"] = field.default
             default = f"=default_{name}"
-        (by_name if field.kw_only else positional).append(name + default)
+        if field.init:
+            (by_name if field.kw_only else positional).append(name + default)
+        elif default:
+            value = f"make_{name}()" if f"make_{name}" in known else f"default_{name}"
+        else:
+            continue
         body.append(f"store(self, {name!r}, {value})")
     if hasattr(record, "__post_init__"):
         body.append("self.__post_init__()")
@@ -204,7 +212,8 @@ def _set_state(self: Any, state: list[Any]) -> None:
 
 
 _DESCRIPTION = ("__dataclass_fields__", "__dataclass_params__", "__match_args__", "_compared")
-_SHARED: dict[str, Callable[..., Any]] = {
+_MUTABLE: dict[str, Any] = {"__repr__": _repr, "__eq__": _eq, "__hash__": None}
+_FROZEN: dict[str, Any] = {
     "__repr__": _repr,
     "__eq__": _eq,
     "__hash__": _hash,

@@ -200,7 +200,7 @@ class MakeEvent(Protocol[PayloadT_contra, EventT_co]):
     def __call__(self, payload: PayloadT_contra, /, *, seq: int, source: str, delegation_id: str | None) -> EventT_co: ...
 
 
-@dataclass(frozen=True)  # slots would break `Publisher[P, E](…)` on Python 3.11
+@dataclass(frozen=True, slots=True)
 class Publisher(Generic[PayloadT, E]):
     """A bus with the sender filled in, bound once per agent loop: source names are not unique among parallel delegations."""
 

@@ -11,12 +11,12 @@ import threading
 from collections.abc import Callable, Collection, Coroutine, Generator, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
-from dataclasses import dataclass
 from functools import cache, partial
 from types import TracebackType
 from typing import Any, Generic, ParamSpec, Self, TypeVar, cast
 
 from yagent.errors import YagentError
+from yagent.records import dataclass
 from yagent.runtime.clock import Clock
 
 T = TypeVar("T")
@@ -38,7 +38,7 @@ class DomainClosedError(YagentError):
     """A task was started in a domain that has not been entered or has already ended."""
 
 
-@dataclass(frozen=True)  # slots would break `Outcome[T](…)` on Python 3.11
+@dataclass(frozen=True, slots=True)
 class Outcome(Generic[T]):
     """How one named piece of work ended: with a value, an error, or cancelled (`error` is then a `CancelledError`)."""
 

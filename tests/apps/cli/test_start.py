@@ -12,6 +12,8 @@ OF_OURS = {
     "yagent.llm.dialects.responses",
     "yagent.llm.recorded",
     "yagent.session.demonstration",
+    "yagent.compression.tiers",
+    "yagent.session.past",
     "yagent.workspace.shell_syntax",
 }
 

@@ -1,6 +1,6 @@
 """What a run is doing, as a live tree of agents on a terminal: one line an agent, with what it does now."""
 
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from rich.console import Console
 from rich.live import Live
@@ -18,6 +18,7 @@ from yagent.protocol.events import (
     UserHelpNeeded,
     UserHelpResponse,
 )
+from yagent.records import dataclass
 
 FRAMES_PER_SECOND = 8
 
