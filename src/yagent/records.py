@@ -10,7 +10,6 @@ slots are left to the original.
 import dataclasses
 import inspect
 from collections.abc import Callable, Mapping, Sequence
-from functools import partial
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any, ClassVar, NoReturn, get_origin
 
@@ -42,15 +41,12 @@ def _record(cls: type[Any], shared: Mapping[str, Any], *, kw_only: bool) -> type
     namespace |= {name: method for name, method in shared.items() if namespace.get(name) is None}
     namespace["__doc__"] = cls.__doc__ or cls.__name__
     namespace["__slots__"] = tuple(name for name in names if name not in inherited)
+    namespace["_own_fields"] = tuple((name, defaults.get(name, dataclasses.MISSING), kw_only) for name in names)
     make: Any = type(cls)
     record: Any = make(cls.__name__, cls.__bases__, namespace)
     record.__qualname__ = cls.__qualname__
-    describe = partial(_describe, record, annotations, defaults, kw_only=kw_only)
-    for name in _DESCRIPTION:
-        setattr(record, name, _OnDemand(name, describe))
-    if cls.__dict__.get("__init__") is None:
+    if namespace.get("__init__") is None:
         record.__init__ = _initialiser_on_demand(record)
-    record._own_fields = tuple((name, defaults.get(name, dataclasses.MISSING), kw_only) for name in names)
     decorated: type[Any] = record
     return decorated
 
@@ -62,19 +58,22 @@ def _is_class_variable(kind: Any) -> bool:
 
 
 class _OnDemand:
-    """Stands in a record class for a part of its description, until one is asked for."""
+    """Stands in record classes for a part of their description, until one is asked for."""
 
-    def __init__(self, name: str, describe: Callable[[], Mapping[str, Any]]) -> None:
+    def __init__(self, name: str) -> None:
         self._name = name
-        self._describe = describe
 
     def __get__(self, instance: object, owner: type[Any]) -> Any:
-        return self._describe()[self._name]
+        record = next(base for base in owner.__mro__ if base.__dict__.get(self._name) is self)
+        return _describe(record)[self._name]
 
 
-def _describe(record: type[Any], annotations: Mapping[str, Any], defaults: Mapping[str, Any], *, kw_only: bool) -> Mapping[str, Any]:
+def _describe(record: type[Any]) -> Mapping[str, Any]:
     """Let the original describe the fields, on a class that has nothing else, and give the record what it says."""
-    namespace = {"__module__": record.__module__, "__doc__": record.__doc__, "__annotations__": dict(annotations), **defaults}
+    annotations = dict(inspect.get_annotations(record))
+    defaults = {name: default for name, default, _ in record._own_fields if default is not dataclasses.MISSING}
+    kw_only = any(by_name for _, _, by_name in record._own_fields)
+    namespace = {"__module__": record.__module__, "__doc__": record.__doc__, "__annotations__": annotations, **defaults}
     bare: Any = dataclasses.dataclass(init=False, repr=False, eq=False, kw_only=kw_only)(type(record.__name__, (), namespace))
     fields: dict[str, Any] = {}
     for base in reversed(record.__mro__[1:]):
@@ -211,11 +210,10 @@ def _set_state(self: Any, state: list[Any]) -> None:
         object.__setattr__(self, field.name, value)
 
 
-_DESCRIPTION = ("__dataclass_fields__", "__dataclass_params__", "__match_args__", "_compared")
-_MUTABLE: dict[str, Any] = {"__repr__": _repr, "__eq__": _eq, "__hash__": None}
+_DESCRIPTION = {name: _OnDemand(name) for name in ("__dataclass_fields__", "__dataclass_params__", "__match_args__", "_compared")}
+_MUTABLE: dict[str, Any] = {**_DESCRIPTION, "__repr__": _repr, "__eq__": _eq, "__hash__": None}
 _FROZEN: dict[str, Any] = {
-    "__repr__": _repr,
-    "__eq__": _eq,
+    **_MUTABLE,
     "__hash__": _hash,
     "__setattr__": _refuse_to_set,
     "__delattr__": _refuse_to_delete,

@@ -6,7 +6,6 @@ Waits are stretched by up to a quarter at random, so that parallel agents do not
 """
 
 from collections.abc import Callable
-from typing import NamedTuple
 
 from yagent.llm.engine import ModelError, RateLimited, TransientModelError
 from yagent.records import dataclass
@@ -32,7 +31,8 @@ class RetrySettings:
         )
 
 
-class Verdict(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class Verdict:
     """Wait `delay` seconds and try again, or, when it is None, give up for `reason` ("" where the error says it all)."""
 
     delay: float | None

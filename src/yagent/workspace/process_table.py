@@ -6,7 +6,6 @@ import os
 import subprocess
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import NamedTuple
 
 from yagent.records import dataclass
 
@@ -107,7 +106,8 @@ def _from_proc(since: int) -> Iterator[ProcessInfo]:
             continue
 
 
-class _Status(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class _Status:
     name: str
     parent: int
     group: int

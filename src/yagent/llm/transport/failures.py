@@ -3,19 +3,20 @@
 import os
 import ssl
 from collections.abc import Iterator
-from typing import NamedTuple
 
 import httpx2
 
 from yagent.errors import YagentError
 from yagent.llm.engine import ModelConfigurationError, ModelError, TransientModelError
+from yagent.records import dataclass
 
 # OSError and ssl.SSLError escape the library where it has no name for them.
 TRANSPORT_ERRORS = (httpx2.HTTPError, httpx2.InvalidURL, httpx2.StreamError, httpx2.CookieConflict, OSError, ImportError)
 _LIBRARIES = {"httpx2", "httpcore2", "h11", "anyio", "socksio", "zlib"}  # who speaks of the way
 
 
-class Place(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class Place:
     """Where a request went. `origin` and `proxy` carry no credentials; `certificates` says whose were trusted."""
 
     origin: str

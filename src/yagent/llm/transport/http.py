@@ -12,7 +12,7 @@ from dataclasses import field
 from functools import lru_cache
 from itertools import accumulate
 from types import TracebackType
-from typing import NamedTuple, Self
+from typing import Self
 from urllib.parse import urlsplit
 
 import httpx2
@@ -61,7 +61,8 @@ class HttpRequest:
     body: Sequence[bytes] = field(default=(), repr=False)
 
 
-class Limits(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class Limits:
     """How long one exchange may wait: for each sign of life, and in all."""
 
     place: Place

@@ -13,7 +13,6 @@ import ssl
 import sys
 from collections.abc import Mapping
 from pathlib import Path
-from typing import NamedTuple
 from urllib.parse import SplitResult, urlsplit
 
 import httpx2
@@ -25,7 +24,8 @@ _FILE_VARIABLES = ("SSL_CERT_FILE", "REQUESTS_CA_BUNDLE", "SSL_CERT_DIR")
 _DEFAULT_PORTS = {"http": 80, "https": 443}
 
 
-class Route(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class Route:
     """How one origin is reached: through which proxy ("" for none), with TLS or without."""
 
     proxy: str
