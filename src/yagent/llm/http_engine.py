@@ -120,12 +120,12 @@ class HttpEngine:
 
     async def _attempt(self, encoder: Encoder, options: CallOptions, deadline: Deadline) -> AsyncGenerator[StreamEvent, None]:
         request = HttpRequest("POST", self._endpoint.url(self._dialect.path), self._headers(), encoder.body(options))
-        decoder = encoder.decoder()
         yield Sent(sum(map(len, request.body)))
         async with self._services.clients.send(request, deadline) as reply:
             if not 200 <= reply.status < 300:
                 now = self._services.clock.wall().timestamp()
                 raise self._dialect.classify(reply.status, reply.headers, await reply.read_some(), now)
+            decoder = encoder.decoder()
             yield Answering(lambda: decoder.usage)
             size = _Size()
             try:

@@ -3,9 +3,9 @@
 The carrier (`llm.transport`) opens one `Encoder` per dialogue and asks it for one `Decoder` per attempt. It never looks into a body or an
 event. The usual course of an attempt:
 
-    decoder = encoder.decoder()
     response = POST base_url + dialect.path, headers dialect.headers(key, quirks), body b"".join(encoder.body(options))
     status != 200           -> raise dialect.classify(status, headers, body, now=clock time)
+    decoder = encoder.decoder()
     content type is JSON    -> decoder.whole(body), then decoder.result()
     else                    -> feed every event until decoder.finished or the end of the stream, then decoder.result()
     RejectedRequest raised  -> if encoder.adjust(error.rejection): repeat at once, else raise it
