@@ -28,6 +28,7 @@ from yagent.runtime.clock import Clock, Deadline
 BLOCK_BYTES = 256 * 1024
 ERROR_BODY_BYTES = 64 * 1024
 REPLY_BYTES = 128 * 1024 * 1024
+TURNS = 32  # of the event loop: as many as it takes to hear that a program has ended, and to start the next
 _HEADER_VALUE = pattern(r"(?:[!-~](?:[ \t!-~]*[!-~])?)?")
 _REDIRECTS = {301, 302, 303, 307, 308}
 _INFLATE = {"gzip": 16 + zlib.MAX_WBITS, "x-gzip": 16 + zlib.MAX_WBITS, "deflate": zlib.MAX_WBITS}
@@ -172,14 +173,15 @@ class HttpClients:
             await transport.aclose()
 
     async def prepare(self, url: str) -> None:
-        """Load and build what a first request to `url` takes, in pieces between which others have their turn; no connection is opened.
+        """Load and build what a first request to `url` takes, in pieces between which others have some turns; no connection is opened.
 
         Raises:
             ModelConfigurationError: see `send`.
         """
         way = route(url, self._settings.environ)
         self._transport(way)
-        await self._clock.sleep(0)
+        for _ in range(TURNS):
+            await self._clock.sleep(0)
         async with httpx2.AsyncHTTPTransport(verify=self._context(way), trust_env=False):
             pass  # closing one loads the parts for asyncio, which a first connection would load otherwise
 
