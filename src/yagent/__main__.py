@@ -7,6 +7,7 @@ import os
 import sys
 from contextlib import suppress
 
+YOUNG_OBJECTS = 20_000  # between two looks for garbage: most of what a task makes lives long, and a look at every 700 finds nothing
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -35,6 +36,7 @@ def _imported() -> Callable[[], NoReturn]:
     from yagent.apps.cli.main import main as run
 
     gc.freeze()
+    gc.set_threshold(YOUNG_OBJECTS)
     gc.enable()
     signal.signal(signal.SIGINT, before)
     return run
