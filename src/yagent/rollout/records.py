@@ -200,21 +200,13 @@ _ROLES = get_args(Role)
 _PARTS: Mapping[str, type[Part]] = {"text": Text, "reasoning": Reasoning, "tool_call": ToolCall, "tool_result": ToolResult}
 
 
-@dataclass(frozen=True, slots=True)
-class _Shape:
-    """A class as JSON sees it: each field's default (`MISSING`, which equals nothing, where there is none) and the classes it accepts."""
-
-    defaults: tuple[tuple[str, Any], ...]
-    accepted: Mapping[str, tuple[type, ...]]
-
-
 def _written(value: Any) -> dict[str, Any]:
     """The fields that do not hold their default. A default is None, "" or empty, so what a field holds is only ever compared as a whole."""
-    return {name: held for name, default in _shapes()[type(value)].defaults if (held := getattr(value, name)) != default}
+    return {name: held for name, default in _defaults(cast(Any, type(value))) if (held := getattr(value, name)) != default}
 
 
 def _build(target: type[T], data: Mapping[str, Any]) -> T:
-    accepted = _shapes()[target].accepted
+    accepted = _accepted(cast(Any, target))
     is_known = True
     for name, value in data.items():
         kinds = accepted.get(name)
@@ -226,17 +218,18 @@ def _build(target: type[T], data: Mapping[str, Any]) -> T:
 
 
 @cache
-def _shapes() -> Mapping[type, _Shape]:
-    return {target: _shape(target) for target in (*_PARTS.values(), Usage, Compacted, *_WHOLE)}
-
-
-def _shape(target: type) -> _Shape:
-    hints = get_type_hints(target)
-    each_field = fields(cast(Any, target))
-    return _Shape(
-        tuple((each.name, each.default if each.default_factory is MISSING else each.default_factory()) for each in each_field),
-        {each.name: _classes(hints[each.name]) for each in each_field},
+def _defaults(target: type) -> tuple[tuple[str, Any], ...]:
+    """Each field's default; `MISSING`, which equals nothing, where there is none."""
+    return tuple(
+        (each.name, each.default if each.default_factory is MISSING else each.default_factory()) for each in fields(cast(Any, target))
     )
+
+
+@cache
+def _accepted(target: type) -> Mapping[str, tuple[type, ...]]:
+    """The classes that JSON may give each field."""
+    hints = get_type_hints(target)
+    return {each.name: _classes(hints[each.name]) for each in fields(cast(Any, target))}
 
 
 def _classes(hint: Any) -> tuple[type, ...]:
