@@ -1,12 +1,12 @@
 """Names and ids of tool calls in the forms servers accept, and back again."""
 
 import hashlib
-import re
 from collections.abc import Iterable
 
 from yagent.llm.quirks import CallIdRule
+from yagent.patterns import pattern
 
-_ILLEGAL = re.compile(r"[^A-Za-z0-9_-]")
+_ILLEGAL = pattern(r"[^A-Za-z0-9_-]")
 _LIMIT = 64
 _UNNAMED = "unnamed_tool"
 
@@ -60,7 +60,7 @@ class CallIds:
 
     def __init__(self, rule: CallIdRule) -> None:
         self._rule = rule
-        self._legal = re.compile(rule.pattern)
+        self._legal = pattern(rule.pattern)
         self._wire: dict[str, str] = {}
         self._used: set[str] = set()
         self.seen: set[str] = set()

@@ -1,13 +1,14 @@
 """Keep a result within what a model can use, and say what was left out."""
 
-import re
 from typing import Final
+
+from yagent.patterns import pattern
 
 MAX_BYTES: Final = 34_000  # room for the 32 kB that a command may print, and remarks
 MAX_LINES: Final = 2_000
 NOTHING: Final = "(no output)"
 _HEAD_SHARE: Final = 0.6
-_SURROGATES: Final = re.compile("[\ud800-\udfff]")
+_SURROGATES: Final = pattern("[\ud800-\udfff]")
 
 
 def sayable(text: str) -> str:

@@ -15,12 +15,13 @@ from yagent.llm.dialects.tape import Tape
 from yagent.llm.engine import CallOptions, Head
 from yagent.llm.quirks import Quirks
 from yagent.llm.tool_names import ToolNames
+from yagent.patterns import pattern
 from yagent.protocol.messages import Message, Text, ToolResult
 
-_BAD_REASONING = re.compile(
+_BAD_REASONING = pattern(
     r"invalid_encrypted_content|encrypted content[^.]{0,60}(could not|invalid|fail)|invalid `?signature`?", re.IGNORECASE
 )
-_WANTED = re.compile(r"missing|must be (passed|provided|included|sent)|required|pass(ed)? back", re.IGNORECASE)
+_WANTED = pattern(r"missing|must be (passed|provided|included|sent)|required|pass(ed)? back", re.IGNORECASE)
 
 
 class Writer(Protocol):

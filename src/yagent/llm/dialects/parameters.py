@@ -7,13 +7,14 @@ from typing import Any
 
 from yagent.llm.dialects.port import Rejection, WireModel
 from yagent.llm.engine import CallOptions
+from yagent.patterns import pattern
 
 _MINIMUM_BUDGET = 1024  # tokens; Anthropic refuses less
 _ESSENTIAL = {"stream", "store"}
-_CEILING = re.compile(
+_CEILING = pattern(
     r"(?:at most|maximum(?: allowed| value| number)?[^0-9]{0,60}|less than or equal to|<=|up to|>)\s*`?(\d{2,7})\b", re.IGNORECASE
 )
-_RENAME = re.compile(r"\buse '?\"?`?([a-z_]+)[`'\"]? instead", re.IGNORECASE)
+_RENAME = pattern(r"\buse '?\"?`?([a-z_]+)[`'\"]? instead", re.IGNORECASE)
 
 
 def build(options: CallOptions, model: WireModel, own: Mapping[str, Any], withheld: Iterable[str] = ()) -> dict[str, Any]:
