@@ -6,7 +6,7 @@ import logging
 import os
 import stat
 from collections.abc import AsyncIterator, Iterator
-from datetime import UTC, datetime
+from datetime import UTC, date, datetime
 from pathlib import Path
 
 import pytest
@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from tests.support.virtual_time import VirtualClock, settle
 from yagent.runtime.clock import SystemClock
-from yagent.runtime.log import GATHER_SECONDS, MASK, ROOT, DailyFiles, Redactor, configure, crash_report, lines_belong_to
+from yagent.runtime.log import GATHER_SECONDS, MASK, ROOT, DailyFiles, Redactor, configure, crash_report, lines_belong_to, remove_old
 from yagent.runtime.supervise import Domain, in_thread
 
 KEY = "marker-key-0123456789"
@@ -75,6 +75,57 @@ def test_each_kind_has_its_file_and_all_are_private(files: DailyFiles, tmp_path:
     assert (directory / "app-2026-03-01.log").read_text().count("\n") == 4
     assert {stat.S_IMODE(path.stat().st_mode) for path in directory.iterdir()} == {0o600}
     assert stat.S_IMODE(directory.stat().st_mode) == 0o700
+
+
+async def test_a_task_has_its_kinds_in_a_directory_of_its_own(files: DailyFiles, tmp_path: Path) -> None:
+    async def task(name: str) -> None:
+        lines_belong_to(name)
+        logging.getLogger("yagent.tools").info("called")
+
+    async with Domain("session") as domain:
+        for name in ("session-1", "session-2", "session-1", "../outside", ""):
+            await domain.go("task", task(name))
+    directory = tmp_path / "logs"
+    found = {str(path.relative_to(directory)): path.read_text().count("\n") for path in directory.rglob("*.log")}
+    assert found == {
+        "app-2026-03-01.log": 5,
+        "session-1/tool-2026-03-01.log": 2,
+        "session-2/tool-2026-03-01.log": 1,
+        "tool-2026-03-01.log": 2,
+    }
+    assert {stat.S_IMODE(path.stat().st_mode) for path in directory.rglob("*")} == {0o600, 0o700}
+    assert not (tmp_path / "outside").exists()
+
+
+def test_what_is_older_than_thirty_days_is_removed(tmp_path: Path) -> None:
+    kept = [
+        "app-2026-03-01.log",
+        "crash-2026-03-02-101010-1-7.txt",
+        "mine-2020-01-01.log",
+        "notes.txt",
+        "a-2/llm-2026-03-30.log",
+        "b-1/own.txt",
+    ]
+    old = [
+        "app-2026-02-28.log",
+        "crash-2025-12-31-101010-1-7.txt",
+        "a-1/llm-2026-01-01.log",
+        "a-2/tool-2026-02-27.log",
+        "b-1/tool-2026-01-01.log",
+    ]
+    for name in (*kept, *old):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text("line")
+    (tmp_path / "empty").mkdir()
+    outside = tmp_path.parent / "outside"
+    outside.mkdir()
+    (outside / "app-2020-01-01.log").write_text("of another")
+    (tmp_path / "link").symlink_to(outside)
+    remove_old(tmp_path, date(2026, 3, 31))
+    assert sorted(str(path.relative_to(tmp_path)) for path in tmp_path.rglob("*") if path.is_file()) == sorted(kept)
+    assert not (tmp_path / "a-1").exists()
+    assert (outside / "app-2020-01-01.log").exists()
+    remove_old(tmp_path / "missing", date(2026, 3, 31))
 
 
 async def test_every_line_says_whose_it_is(files: DailyFiles, tmp_path: Path) -> None:

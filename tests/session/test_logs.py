@@ -30,7 +30,19 @@ async def test_what_a_result_says_in_several_lines_belongs_to_its_task(sessions:
     model_server.play({"are the Director": [call("read_file", path="notes.txt"), "one"]})
     async with sessions.open() as opened:
         session = (await opened.do("first")).session
-    assert [line.split(" ", 1)[1] for line in lines(sessions, "tool")][-1] == f"{session}-1 | 2\tsecond line"
+    assert [line.split(" ", 1)[1] for line in lines(sessions, f"{session}-1/tool")][-1] == f"{session}-1 | 2\tsecond line"
+
+
+async def test_old_logs_go_when_a_session_ends(sessions: Sessions, model_server: ModelServer) -> None:
+    model_server.play({"are the Director": ["one"]})
+    old = sessions.home / ".yagent/logs/gone-1/tool-2020-01-01.log"
+    old.parent.mkdir(parents=True)
+    old.write_text("long ago")
+    async with sessions.open() as opened:
+        await opened.do("first")
+        assert old.exists()
+    assert not old.parent.exists()
+    assert lines(sessions, "app")
 
 
 async def test_what_a_slow_subscriber_missed_is_told_at_the_end_of_its_task(

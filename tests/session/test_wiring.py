@@ -270,7 +270,8 @@ async def test_the_data_home_holds_exactly_what_it_should_and_nobody_else_can_re
     }
     assert {name.replace(result.session, "SESSION") for name in files if not name.startswith("data/")} <= {
         "notes/SESSION/repo/0001.md",
-        *(f"logs/{kind}-DAY.log" for kind in ("app", "llm", "llm-error", "tool", "delegate")),
+        "logs/app-DAY.log",
+        *(f"logs/SESSION-1/{kind}-DAY.log" for kind in ("llm", "llm-error", "tool", "delegate")),
     }
     for path in (data, *data.rglob("*")):
         assert stat.S_IMODE(path.stat().st_mode) == (0o700 if path.is_dir() else 0o600), path

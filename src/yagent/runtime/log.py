@@ -1,9 +1,9 @@
 """The one log set-up, with the one redacting filter; crash reports go through it too.
 
-Logger names decide the file: everything goes to `app-`, what comes from the llm, tools and delegation rooms also to a file of its
-own. Files are made when something is first written to them, one per day, readable by the user alone; sessions of several processes share
-them, so every line says whose it is. While a session runs, lines are written together a moment after the first of them; a warning brings
-all before it to the disk at once.
+Logger names decide the file: everything goes to `app-`, what comes from the llm, tools and delegation rooms also to a file of its own in
+the directory of the task. Files are made when something is first written to them, one per day, readable by the user alone; sessions of
+several processes share `app-`, so every line says whose it is. While a session runs, lines are written together a moment after the first of
+them; a warning brings all before it to the disk at once.
 """
 
 from __future__ import annotations
@@ -18,8 +18,9 @@ import threading
 import traceback
 from collections import defaultdict
 from collections.abc import Iterable
+from contextlib import suppress
 from contextvars import ContextVar
-from datetime import datetime
+from datetime import date, datetime, timedelta
 from functools import cache
 from pathlib import Path
 
@@ -33,9 +34,13 @@ LINE = "%(levelname)s %(name)s: %(message)s"
 MASK = "[redacted]"
 SHORTEST_SECRET = 6
 GATHER_SECONDS = 0.2
+KEPT_DAYS = 30
 APPEND = os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC | os.O_NOFOLLOW
 
 _task: ContextVar[str] = ContextVar("task whose lines are logged", default="")
+
+_DIRECTORY_NAME = pattern(r"[A-Za-z0-9][A-Za-z0-9_-]{0,99}")
+_OURS = pattern(r"(?:app|llm|llm-error|tool|delegate|crash)-(\d{4}-\d\d-\d\d)[-.].*")
 
 FILES_BY_LOGGER = (
     ("yagent.llm", "llm", logging.NOTSET),
@@ -87,7 +92,8 @@ def lines_belong_to(task: str) -> None:
 
 
 class DailyFiles(logging.Handler):
-    """Writes redacted lines to one file per kind and day. Trouble with the disk stops the writing, never the run.
+    """Writes redacted lines to one file per kind and day, `app-` for all and the others for each task by itself. Trouble with the disk
+    stops the writing, never the run.
 
     `owner` is the session that lines belong to outside its tasks, "" while there is none.
     """
@@ -99,7 +105,7 @@ class DailyFiles(logging.Handler):
         self._directory = directory
         self._clock = clock
         self._redactor = redactor
-        self._open: dict[str, tuple[str, int]] = {}
+        self._open: dict[str, tuple[Path, int]] = {}
         self._lines: list[tuple[datetime, str, tuple[str, ...], str]] = []
         self._gathering: tuple[int, asyncio.Event] | None = None
 
@@ -131,15 +137,17 @@ class DailyFiles(logging.Handler):
         self.acquire()
         try:
             lines, self._lines = self._lines, []
-            files: dict[tuple[str, str], list[str]] = defaultdict(list)
+            files: dict[tuple[str, Path], list[str]] = defaultdict(list)
             for moment, whose, kinds, text in lines:
                 begin = f"{moment.isoformat(timespec='milliseconds')} {whose} "
                 told = self._redactor.redact(text).replace("\n", f"\n{begin}| ")
                 line = f"{begin}{told}\n"
+                name = f"{begin[: len('2026-11-30')]}.log"
+                files["app", self._directory / f"app-{name}"].append(line)
                 for kind in kinds:
-                    files[kind, line[: len("2026-11-30")]].append(line)
-            for (kind, day), together in files.items():
-                self._append(kind, day, "".join(together).encode("utf-8", "backslashreplace"))
+                    files[kind, self._place(whose) / f"{kind}-{name}"].append(line)
+            for (kind, path), together in files.items():
+                self._append(kind, path, "".join(together).encode("utf-8", "backslashreplace"))
         finally:
             self.release()
 
@@ -162,20 +170,25 @@ class DailyFiles(logging.Handler):
         except (TypeError, ValueError, KeyError):
             return f"{record.levelname} {record.name}: {record.msg!r} (its arguments do not fit: {record.pathname}:{record.lineno})"
 
-    def _append(self, kind: str, day: str, lines: bytes) -> None:
+    def _place(self, whose: str) -> Path:
+        """The directory for what one task, or a session outside its tasks, does."""
+        return self._directory / whose if _DIRECTORY_NAME.fullmatch(whose) else self._directory
+
+    def _append(self, kind: str, path: Path, lines: bytes) -> None:
         try:
-            os.write(self._file(kind, day), lines)
+            os.write(self._file(kind, path), lines)
         except OSError as error:
             self.problem = self.problem or f"the log in {self._directory} cannot be written ({error.strerror}); this run goes on without it"
 
-    def _file(self, kind: str, day: str) -> int:
+    def _file(self, kind: str, path: Path) -> int:
+        """The newest file of each kind stays open."""
         opened = self._open.get(kind)
-        if opened is None or opened[0] != day:
+        if opened is None or opened[0] != path:
             if opened is not None:
                 del self._open[kind]
                 os.close(opened[1])
-            make_private_directory(self._directory)
-            opened = (day, os.open(self._directory / f"{kind}-{day}.log", APPEND, 0o600))
+            make_private_directory(path.parent)
+            opened = (path, os.open(path, APPEND, 0o600))
             self._open[kind] = opened
         return opened[1]
 
@@ -191,6 +204,21 @@ def configure(directory: Path, *, clock: Clock, level: int = logging.INFO, redac
     logger.setLevel(level)
     logger.addHandler(files)
     return files
+
+
+def remove_old(directory: Path, today: date) -> None:
+    """Remove what was logged more than `KEPT_DAYS` ago, and the directories of tasks that have nothing left. Blocks.
+
+    Raises OSError when something cannot be removed.
+    """
+    first_kept = (today - timedelta(days=KEPT_DAYS)).isoformat()
+    for place, inner, names in os.walk(directory, topdown=False):
+        old = [name for name in names if (ours := _OURS.fullmatch(name)) and ours[1] < first_kept]
+        for name in old:
+            Path(place, name).unlink(missing_ok=True)
+        if old and len(old) == len(names) and not inner:
+            with suppress(OSError):  # another process has just logged there
+                Path(place).rmdir()
 
 
 def crash_report(error: BaseException, directory: Path, *, clock: Clock, redactor: Redactor) -> Path | None:
@@ -215,6 +243,5 @@ def crash_report(error: BaseException, directory: Path, *, clock: Clock, redacto
 
 @cache
 def _kinds(logger: str, level: int) -> tuple[str, ...]:
-    """The files that a record belongs to."""
-    special = (kind for name, kind, lowest in FILES_BY_LOGGER if level >= lowest and (logger == name or logger.startswith(name + ".")))
-    return ("app", *special)
+    """The files beside `app-` that a record belongs to."""
+    return tuple(kind for name, kind, lowest in FILES_BY_LOGGER if level >= lowest and (logger == name or logger.startswith(name + ".")))

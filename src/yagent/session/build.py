@@ -34,7 +34,7 @@ from yagent.runtime.atomic import make_private_directory
 from yagent.runtime.bus import Bus
 from yagent.runtime.clock import Clock
 from yagent.runtime.left_behind import held, is_private, private_prefix, remove_left_behind
-from yagent.runtime.log import DailyFiles, Redactor, configure, crash_report
+from yagent.runtime.log import DailyFiles, Redactor, configure, crash_report, remove_old
 from yagent.runtime.paths import DataHome, project_id
 from yagent.runtime.supervise import Domain, in_thread
 from yagent.session.asks import AskDesk
@@ -279,8 +279,21 @@ class _Parts:
         notes_in = notes_root(request.environ, self.home, user_home(request.environ))
         shelves = Shelves(notes_in, self.home.artifacts_dir, request.workspace, may_read)
         kept = blackboard_settings(self.config, request.environ)
-        stack.push_async_callback(_collected, shelves, kept, board, self.clock)
+        stack.push_async_callback(self._collected, shelves, kept, board)
         return Desk(shelves, board, self.clock, kept, dropped=fittings.full_text, commands=recorded)
+
+    async def _collected(self, shelves: Shelves, settings: BlackboardSettings, board: str) -> None:
+        """Remove the notes, artifacts and logs that nobody will read any more."""
+        now = self.clock.wall()
+        for name, remove in (
+            ("notes", partial(collect, shelves.notes, now, settings, in_use=(board,))),
+            ("artifacts", partial(collect_artifacts, shelves.artifacts, now, settings)),
+            ("logs", partial(remove_old, self.home.logs_dir, now.date())),
+        ):
+            try:
+                await in_thread(remove)
+            except OSError as failure:
+                logger.warning("old %s were not removed: %s", name, failure)
 
     def _opening(self, shop: Workshop, warnings: Sequence[str]) -> list[Payload]:
         """What a front end is told first: the session, its models, and what the start had to warn of."""
@@ -315,19 +328,6 @@ async def _standing(git: Git, workspace: Path) -> Standing:
     """Where the workspace stands, as git says."""
     facts = await git.facts(workspace)
     return Standing(facts.head or "", facts.dirty)
-
-
-async def _collected(shelves: Shelves, settings: BlackboardSettings, board: str, clock: Clock) -> None:
-    """Remove the notes and artifacts that nobody will read any more."""
-    now = clock.wall()
-    for name, remove in (
-        ("notes", partial(collect, shelves.notes, now, settings, in_use=(board,))),
-        ("artifacts", partial(collect_artifacts, shelves.artifacts, now, settings)),
-    ):
-        try:
-            await in_thread(remove)
-        except OSError as failure:
-            logger.warning("old %s were not removed: %s", name, failure)
 
 
 def _may_read(permissions: Permissions, path: str) -> bool:
