@@ -104,7 +104,7 @@ def test_more_names_than_can_be_looked_at_are_refused(room: Room) -> None:
         "tar -C ~/projects -c ..",
         "cd ~ && git grep --no-index key",
         "git --work-tree=$HOME add -A",
-        "cd ~ && git add .",
+        *("cd ~ && git add .", "cd ~ && git add :/", "git -C ~ add ':(top)'", "cd ~ && git add ':/.netrc'", "git add ':(top)/etc/shadow'"),
     ],
 )
 def test_a_directory_above_a_secret_is_not_gathered_by_any_option(room: Room, line: str, mode: Mode) -> None:
@@ -116,6 +116,24 @@ def test_a_directory_above_a_secret_is_not_gathered_by_any_option(room: Room, li
 )
 def test_gathering_what_holds_no_secret_runs(room: Room, line: str) -> None:
     assert room.shell(line, room.permissions(Mode.FULL_YOLO)).decision is ALLOW
+
+
+@pytest.mark.parametrize(
+    "line", ["git add :/", "git add :/src", "git add ':(top)src'", "git add . ':!a.txt'", "git add :^a.txt .", "git add -A"]
+)
+def test_the_magic_of_a_pathspec_is_no_path(room: Room, line: str) -> None:
+    assert room.shell(line, room.permissions(Mode.YOLO)).decision is ALLOW
+
+
+@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize(
+    ("line", "takes_all"),
+    [("git add -A", True), ("git add --all", True), ("git add :/", True), ("git add .", False), ("git add a.txt", False)],
+)
+def test_a_tree_with_a_secret_is_not_taken_from_a_directory_below_its_top(room: Room, line: str, takes_all: bool, mode: Mode) -> None:
+    (room.home / ".git").mkdir()
+    below = f"cd ~/projects && {line}"
+    assert (room.shell(below, room.permissions(mode)).decision is DENY) == takes_all
 
 
 @pytest.mark.parametrize("mode", MODES)

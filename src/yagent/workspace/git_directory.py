@@ -34,6 +34,16 @@ def git_directory(directory: str, environment: Mapping[str, str], file_system: F
         current = posixpath.dirname(current)
 
 
+def tree_around(directory: str, file_system: FileSystem) -> str:
+    """The top of the working tree that a directory is in, the directory itself where there is none."""
+    current = directory.rstrip("/") or "/"
+    while file_system.look(f"{current.rstrip('/')}/.git") is None:
+        if current == "/":
+            return directory
+        current = posixpath.dirname(current)
+    return current
+
+
 def _pointed_to(current: str, path: str, file_system: FileSystem) -> str:
     text = file_system.text(path, 4096)
     if text is None or not text.startswith("gitdir:"):

@@ -7,11 +7,13 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 from yagent.workspace.completions import Use
+from yagent.workspace.git_directory import tree_around
 from yagent.workspace.globbing import expand
 from yagent.workspace.guard import GuardError, Location
 from yagent.workspace.operand_judge import OperandJudge, candidates, starts_of
 from yagent.workspace.path_judge import FREE_DEVICES
 from yagent.workspace.programs.gathering import gathered, linked
+from yagent.workspace.programs.git import plain_pathspec
 from yagent.workspace.programs.known_actors import INTERPRETERS
 from yagent.workspace.rule_book import Finding, asks, denies
 from yagent.workspace.shell_syntax.commands import Analysis, Command, Directories, Naming, every_command
@@ -55,7 +57,11 @@ def tells_of_secrets(analysis: Analysis, operands: OperandJudge, home: Path | No
 def _packed(command: Command, operands: OperandJudge) -> Finding | None:
     """A refusal for an archive, a copy or a search of a directory that a secret is somewhere below, or a link to one that is followed."""
     taken = gathered((command.name or "").rsplit("/", 1)[-1], command.words[1:])
-    for location in _directories(taken.sources, command, operands) if taken is not None else ():
+    tops: list[str] = []
+    if taken is not None and taken.whole_tree:
+        places = (*sorted(command.directories or ()), *_named_directories(command, operands))
+        tops = [tree_around(place, operands.paths.guard.file_system) for place in places]
+    for location in _directories(taken.sources, command, operands, tops) if taken is not None else ():
         try:
             protection = operands.paths.protected.secret_below(location)
             if protection is None and taken is not None and taken.links:
@@ -111,7 +117,8 @@ def _elsewhere(analysis: Analysis, operands: OperandJudge) -> Iterator[Finding]:
 
 
 def _named_directories(command: Command, operands: OperandJudge) -> tuple[str, ...]:
-    words = (*command.words[1:], *(assignment.value for assignment in command.assignments))
+    own = map(plain_pathspec, command.words[1:]) if (command.name or "").rsplit("/", 1)[-1] == "git" else command.words[1:]
+    words = (*own, *(assignment.value for assignment in command.assignments))
     pieces = [piece for word in words for piece, _ in candidates(word.value or word.guess)]
     found = _places_of(pieces, command.directories or (), operands)
     return tuple(dict.fromkeys(str(location.resolved) for location in found if location.is_directory))

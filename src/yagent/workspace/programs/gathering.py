@@ -18,10 +18,12 @@ _UNPACKS = pattern(r"-?[A-Za-z]*[xt][A-Za-z]*|--extract|--get|--list")
 
 @dataclass(frozen=True, slots=True)
 class Gathering:
-    """What a command gathers: everything below `sources`; `links` says that it goes where links below lead."""
+    """What a command gathers: everything below `sources`; `links` says that it goes where links below lead, `whole_tree` that it takes the
+    whole tree of the repository that they are in."""
 
     sources: tuple[Word, ...]
     links: bool
+    whole_tree: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +62,7 @@ _FIND_FOLLOWS = frozenset({"-L", "-follow"})
 _FIND_RUNS = frozenset({"-exec", "-execdir", "-ok", "-okdir"})
 _NAMES_TARGET = pattern(r"-[A-Za-z]*t|--t")
 _NAMES_PATTERN = pattern(r"-[A-Za-z]*[ef]|--reg|--file")
-_ADDS_ALL = pattern(r"-[A-Za-z]*A|--al?l?|\.|:/")
+_ADDS_WHOLE_TREE = pattern(r"-[A-Za-z]*A|--al?l?|:/|:\(top\)")
 _HERE = Word(".", ".")
 
 
@@ -69,8 +71,10 @@ def gathered(name: str, words: Sequence[Word]) -> Gathering | None:
     options = [word.text for word in words if word.text.startswith("-")]
     if name == "git":
         searches = any(word.text == "grep" for word in words) and any(option.startswith("--no-ind") for option in options)
-        adds = any(word.text in ("add", "stage") for word in words) and any(_ADDS_ALL.fullmatch(word.text) for word in words)
-        return Gathering((_HERE,), links=False) if searches or adds else None
+        adds = any(word.text in ("add", "stage") for word in words)
+        whole_tree = adds and any(_ADDS_WHOLE_TREE.fullmatch(word.text) for word in words)
+        here = adds and any(word.text == "." for word in words)
+        return Gathering((_HERE,), links=False, whole_tree=whole_tree) if searches or here or whole_tree else None
     if name == "find":
         follows = not _FIND_FOLLOWS.isdisjoint(options) and not _FIND_RUNS.isdisjoint(options)
         places = (word for word in words if word.text != "-L")

@@ -176,6 +176,8 @@ def _working(call: Invocation, exists: Callable[[Word], bool]) -> Rating:
     return Rating(Nature.OPAQUE, writes=writes, mentions=tuple(mentions), pattern=f"git {call.verb} *" if call.verb in _PATTERNS else "")
 
 
+_MAGIC = re.compile(r":(?:\([^)]*\)|[/!^]+:?)")
+"""Source: gitglossary(7), pathspec."""
 _LEADS_AWAY = re.compile(r"/|~|\.\.(/|$)|.*/\.\.(/|$)")
 _WRITES_FILES = frozenset({"archive", "format-patch"})
 _PATTERNS = frozenset({"add", "commit", "mv", "merge", "cherry-pick", "revert", "tag", "apply"})
@@ -191,5 +193,12 @@ def _mentioned(words: Sequence[Word]) -> list[Word]:
         elif word.text in _TEXT_AFTER:
             skip = True
         elif not word.text.startswith(("--message=", "--author=", "--date=", "-m", "--trailer=")):
-            result.append(word)
+            result.append(plain_pathspec(word))
     return result
+
+
+def plain_pathspec(word: Word) -> Word:
+    """A pathspec without its magic, which only says how it is matched: `:/src` and `:(top)src` lie below the top of the repository."""
+    if word.value is None or not _MAGIC.match(word.text):
+        return word
+    return Word(word.source, _MAGIC.sub("", word.text, count=1) or ".")
