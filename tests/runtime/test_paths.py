@@ -21,6 +21,7 @@ def test_the_default_is_in_the_users_home(tmp_path: Path) -> None:
     assert home.settings_file == tmp_path / ".yagent/settings.json"
     assert home.rollout_dir("p") == tmp_path / ".yagent/data/rollout/p"
     assert home.logs_dir == tmp_path / ".yagent/logs"
+    assert home.binaries_dir == tmp_path / ".yagent/bin"
     assert not home.root.exists()
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -227,6 +228,16 @@ async def test_settings_of_the_user_s_ripgrep_do_not_matter(repository: Path, cl
     write(tmp_path, "rc", "--ignore-case\n")
     searcher = Searcher(clock, {**os.environ, "RIPGREP_CONFIG_PATH": str(tmp_path / "rc")})
     assert not (await searcher.search(SearchRequest("ALPHA", repository))).hits
+
+
+async def test_the_users_own_ripgrep_comes_first(repository: Path, clock: VirtualClock, tmp_path: Path) -> None:
+    places, used = tmp_path / "bin", tmp_path / "used"
+    write(places, "rg", f'#!/bin/sh\necho used >> {used}\nexec {Path(sys.executable).parent}/rg "$@"\n')
+    for rights in (0o600, 0o700):  # the first may not be run
+        (places / "rg").chmod(rights)
+        found = await Searcher(clock, {"PATH": "/usr/bin:/bin"}, binaries=places).search(SearchRequest("alpha", repository))
+        assert found.hits
+        assert used.exists() == (rights == 0o700)
 
 
 async def test_without_any_ripgrep_the_built_in_search_is_used(repository: Path, clock: VirtualClock) -> None:

@@ -56,6 +56,11 @@ class DataHome:
         return self.asked / "settings.json"
 
     @property
+    def binaries_dir(self) -> Path:
+        """Programs the user wants to be used instead of those shipped or installed."""
+        return self.asked / "bin"
+
+    @property
     def logs_dir(self) -> Path:
         """Logs and crash reports."""
         return self.root / "logs"

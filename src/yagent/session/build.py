@@ -233,7 +233,7 @@ class _Parts:
             shell=self.shell,
             publisher=session_publisher(bus, session_id, clock, task),
             prompts=prompts,
-            registry=_registry(config, prompts, Searcher(clock, request.environ), notes(desk.board, desk.full_text)),
+            registry=_registry(config, prompts, self._searcher(), notes(desk.board, desk.full_text)),
             engine=self.engines.engine,
             prepare_engines=self.engines.prepare,
             open_record=keeper.open_record(session_id),
@@ -265,6 +265,9 @@ class _Parts:
 
         how = Reopening(self.request.workspace, ROSTER, settings, standing, lambda role: self.engines.engine(role, None).identity)
         return await reopen(keeper, wanted, how)
+
+    def _searcher(self) -> Searcher:
+        return Searcher(self.clock, self.request.environ, binaries=self.home.binaries_dir)
 
     def _desk(
         self,

@@ -82,13 +82,15 @@ class FileList:
 
 
 class Searcher:
-    """Searches with ripgrep (the given one, the one installed with us, or one on the environment's `PATH`), else by our own search."""
+    """Searches with ripgrep (the given one, the one among the user's `binaries`, that installed with us, or one on the environment's
+    `PATH`), else by our own search."""
 
     def __init__(
         self,
         clock: Clock,
         environment: Mapping[str, str],
         *,
+        binaries: Path | None = None,
         ripgrep: str | None = None,
         use_ripgrep: bool = True,
         time_limit: float = TIME_LIMIT,
@@ -96,6 +98,7 @@ class Searcher:
         self._clock = clock
         self._environment = {name: value for name, value in environment.items() if name != "RIPGREP_CONFIG_PATH"}
         self._time_limit = time_limit
+        self._places = (*(() if binaries is None else (binaries,)), Path(sys.executable).parent)
         self._ripgrep = ripgrep
         self._use_ripgrep = use_ripgrep
 
@@ -224,8 +227,8 @@ class Searcher:
         if not self._use_ripgrep:
             return None
         if self._ripgrep is None:
-            beside = Path(sys.executable).parent / "rg"
-            self._ripgrep = str(beside) if os.access(beside, os.X_OK) else shutil.which("rg", path=self._environment.get("PATH", "")) or ""
+            ours = next((str(place / "rg") for place in self._places if os.access(place / "rg", os.X_OK)), "")
+            self._ripgrep = ours or shutil.which("rg", path=self._environment.get("PATH", "")) or ""
         return self._ripgrep or None
 
     def _dialect(self) -> tuple[str, ...]:
