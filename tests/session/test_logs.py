@@ -8,6 +8,9 @@ import pytest
 
 from tests.support.model_server import ModelServer, Reply, call
 from tests.support.session import Sessions
+from yagent.protocol.events import AiChunk
+from yagent.protocol.ops import StopTask
+from yagent.runtime.supervise import Domain
 
 LINE = re.compile(r"\d{4}-\d\d-\d\dT\S+ (?P<whose>\S+) (?:[A-Z]+ \S+: |\| )(?P<told>.*)")
 
@@ -31,6 +34,22 @@ async def test_what_a_result_says_in_several_lines_belongs_to_its_task(sessions:
     async with sessions.open() as opened:
         session = (await opened.do("first")).session
     assert [line.split(" ", 1)[1] for line in lines(sessions, f"{session}-1/tool")][-1] == f"{session}-1 | 2\tsecond line"
+
+
+async def test_why_a_task_was_stopped_is_in_the_log(sessions: Sessions, model_server: ModelServer) -> None:
+    model_server.play({"are the Director": [Reply("words " * 500, pace=1.0)]})
+    async with sessions.open() as opened, Domain("stopping") as domain:
+        events = opened.session.events()
+
+        async def stop() -> None:
+            async for event in events:
+                if isinstance(event.payload, AiChunk):
+                    await opened.session.submit(StopTask(reason="lunch"))
+                    return
+
+        domain.go("stop", stop())
+        await opened.do("go")
+    assert [line for line in lines(sessions, "app") if line.endswith("the task is stopped: lunch")]
 
 
 async def test_old_logs_go_when_a_session_ends(sessions: Sessions, model_server: ModelServer) -> None:

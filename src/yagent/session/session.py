@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import AsyncIterator, Callable, Coroutine, Sequence
 from contextlib import suppress
 from functools import partial
@@ -30,6 +31,8 @@ from yagent.session.workshop import Workshop
 
 if TYPE_CHECKING:
     from yagent.rollout.index import SessionSummary
+
+logger = logging.getLogger(__name__)
 
 LEAVE_SECONDS = 1.0  # for agents of a paused task that have not come to their gate yet
 
@@ -67,6 +70,7 @@ class Session:
             case SteerTask():
                 self._controls.steer(op.text, op.delegation_id)
             case StopTask():
+                logger.info("%s is stopped: %s", op.delegation_id or "the task", op.reason)
                 self._controls.stop(op.delegation_id, hard=op.hard)
             case AnswerAsk():
                 self._shop.asks.answer(op.ask_id, op.answer)
