@@ -240,6 +240,40 @@ async def test_the_users_own_ripgrep_comes_first(repository: Path, clock: Virtua
         assert used.exists() == (rights == 0o700)
 
 
+BROKEN = {
+    "for another machine": b"\x7fELF\x02\x01\x01" + b"\0" * 200,
+    "without its interpreter": b"#!/nowhere/interpreter\n",
+    "without its library": b"#!/bin/sh\necho \"rg: /lib/libc.so.6: version 'GLIBC_9.9' not found\" >&2\nexit 1\n",
+    "killed": b"#!/bin/sh\nkill -ILL $$\n",
+    "something else": b"#!/bin/sh\nexit 0\n",
+    "broken since": b'#!/bin/sh\n[ "$1" = --version ] && echo "ripgrep 15.0" && exit\nexit 127\n',
+    "killed since": b'#!/bin/sh\n[ "$1" = --version ] && echo "ripgrep 15.0" && exit\nkill -SEGV $$\n',
+    "gone since": b'#!/bin/sh\n[ "$1" = --version ] && echo "ripgrep 15.0" && rm "$0"\n',
+}
+
+
+@pytest.mark.parametrize("program", BROKEN.values(), ids=BROKEN)
+async def test_a_ripgrep_that_does_not_run_gives_way_to_the_built_in_search(
+    repository: Path, clock: VirtualClock, tmp_path: Path, program: bytes
+) -> None:
+    write(tmp_path / "bin", "rg", program)
+    (tmp_path / "bin/rg").chmod(0o700)
+    searcher = Searcher(clock, {"PATH": "/usr/bin:/bin"}, binaries=tmp_path / "bin")
+    for _ in range(2):
+        found = await searcher.search(SearchRequest("alpha", repository))
+        assert found.hits
+        assert found.engine == "built-in"
+        assert any(note.startswith("ripgrep is not available (") for note in found.notes)
+    assert "src/a.py" in (await searcher.list_files(repository)).paths
+
+
+async def test_what_is_not_looked_at_is_said_where_nothing_is_found(searcher: Searcher, repository: Path) -> None:
+    write(repository, "bin.dat", b"\0\0needle\0")
+    result = await searcher.search(SearchRequest("needle", repository))
+    assert not result.hits
+    assert any("binary files are not searched" in note for note in result.notes)
+
+
 async def test_without_any_ripgrep_the_built_in_search_is_used(repository: Path, clock: VirtualClock) -> None:
     searcher = Searcher(clock, {"PATH": ""}, ripgrep="")
     assert (await searcher.search(SearchRequest("foo", repository))).engine == "built-in"

@@ -26,6 +26,8 @@ __all__ = ["FileList", "SearchError", "SearchHit", "SearchRequest", "SearchResul
 TIME_LIMIT = 30.0
 SHOWN_CHARACTERS = 40_000
 _HIDDEN_LOOK = 3.0
+_PROBE_SECONDS = 5.0
+_ROOT = Path("/")
 _SHOWN_REASON = 200
 _COUNT_LIMIT = 2.0
 _NOT_COUNTED = ("!.git", "!.gitignore", "!.gitattributes", "!.gitmodules", "!.gitkeep", "!.ignore", "!.rgignore")  # about files, not files
@@ -101,6 +103,8 @@ class Searcher:
         self._places = (*(() if binaries is None else (binaries,)), Path(sys.executable).parent)
         self._ripgrep = ripgrep
         self._use_ripgrep = use_ripgrep
+        self._has_looked = False  # whether ripgrep runs here
+        self._trouble = ""  # why it does not
 
     async def search(self, request: SearchRequest) -> SearchResult:
         """Search; bounded in time, memory and result. Sources: requirement D-33.
@@ -108,6 +112,7 @@ class Searcher:
         Raises:
             SearchError: the pattern or glob is not valid, or the root is missing, or no file or directory.
         """
+        await self._settle()
         request = await supervise.in_thread(_located, request)
         result, failure = await self._pass(request, self._time_limit)
         if failure is not None:
@@ -124,6 +129,7 @@ class Searcher:
         Raises:
             SearchError: the root is missing or cannot be listed.
         """
+        await self._settle()
         await supervise.in_thread(_require_place, NamedPath(root))
         options = Options(path=".", everything=include_ignored, hidden=True, globs=("!.git",))
         captured = await capture(
@@ -158,6 +164,8 @@ class Searcher:
             program = await supervise.in_thread(self._program, options, directory)
             child = await start(program, output=reader.add, errors=errors.add)
         except ProcessError as error:
+            if self._gives_way(str(error)):
+                return await self._pass(request, seconds)
             return SearchResult(directory, (), (), None, self.engine), str(error)
         reader.when_enough = child.kill
         truncated, code = None, None
@@ -173,7 +181,9 @@ class Searcher:
         finally:
             await child.end(self._clock)
         said = bytes(errors.data).decode("utf-8", "replace")
-        if code not in (0, 1) and reader.enough is None and truncated is None and not _only_unreadable(said):
+        if code not in (0, 1) and reader.enough is None and truncated is None and not (code == 2 and _only_unreadable(said)):
+            if code != 2 and self._gives_way(f"it ended with {code}"):
+                return await self._pass(request, seconds)
             return SearchResult(directory, (), (), None, self.engine), _failure(said, request, self.engine)
         notes = (*_left_out(reader, said, per_file), *self._dialect())
         searched = None if said else reader.searched
@@ -202,7 +212,7 @@ class Searcher:
         wider, failure = await self._pass(replace(request, include_ignored=True), self._time_limit if request.named else _HIDDEN_LOOK)
         if failure is not None or not wider.hits:
             looked = "" if failure is not None or wider.truncated else ", nor in ignored or hidden files"
-            return _with_note(result, f"nothing was found{looked}")
+            return _with_note(result, f"nothing was found{looked}; binary files are not searched")
         if request.named:
             return _with_note(wider, "these matches are in ignored or hidden files; there are none elsewhere below that path")
         files = list(dict.fromkeys(hit.path for hit in wider.hits))
@@ -210,6 +220,29 @@ class Searcher:
         return _with_note(
             result, f"ignored and hidden files were not searched; there are matches in {shown}: include_ignored=true searches them"
         )
+
+    async def _settle(self) -> None:
+        """Find out, once, whether ripgrep runs here: one for another system or library fails, or says that nothing matches."""
+        if self._has_looked:
+            return
+        path = await supervise.in_thread(self._program_path)
+        self._has_looked = True
+        if path is None:
+            return
+        try:
+            told = await capture(Program((path, "--version"), _ROOT, self._environment), clock=self._clock, timeout=_PROBE_SECONDS)
+        except ProcessError as error:
+            self._gives_way(str(error))
+            return
+        if told.code != 0 or not told.output.startswith(b"ripgrep "):
+            self._gives_way(" ".join(told.errors.split())[:_SHOWN_REASON] or f"it ended with {told.code}")
+
+    def _gives_way(self, why: str) -> bool:
+        """From now on search without ripgrep; False when that was so already."""
+        if self._program_path() is None:
+            return False
+        self._ripgrep, self._trouble = "", f" ({why})"
+        return True
 
     @property
     def engine(self) -> str:
@@ -234,7 +267,7 @@ class Searcher:
     def _dialect(self) -> tuple[str, ...]:
         if self._program_path():
             return ()
-        return ("ripgrep is not available: a slower built-in search was used, with Python's regular expressions",)
+        return (f"ripgrep is not available{self._trouble}: a slower built-in search was used, with Python's regular expressions",)
 
 
 def _arguments(options: Options, directory: Path) -> list[str]:
