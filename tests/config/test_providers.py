@@ -41,6 +41,46 @@ def told(resolution: Resolution) -> str:
     return "\n".join(map(str, resolution.notices))
 
 
+# --- sections that only tune
+
+
+PRICES = "price_input = 1.5\nprice_output = 2.5\ncontext_window = 9000\n"
+
+
+@pytest.mark.parametrize(
+    ("name", "environ", "url"),
+    [
+        ("environment", YAGENT, "http://y.test/v1"),
+        ("openai", VENDOR, "https://api.openai.com/v1"),
+        ("openai", {**VENDOR, "OPENAI_BASE_URL": "http://proxy.test/v1"}, "http://proxy.test/v1"),
+    ],
+)
+@pytest.mark.parametrize("use", ["", "use_provider"])
+def test_a_section_without_an_endpoint_tunes_the_one_that_variables_describe(
+    tmp_path: Path, name: str, environ: Mapping[str, str], url: str, use: str
+) -> None:
+    chosen = f'[global.llm]\nuse_provider = "{name}"\n' if use and name != "environment" else ""
+    found = resolved(tmp_path, f"{chosen}[global.llm.providers.{name}]\n{PRICES}", environ).default
+    assert (found.name, found.base_url) == (name, url)
+    assert (found.price_input, found.price_output, found.context_window) == (1.5, 2.5, 9000)
+
+
+def test_a_section_that_only_tunes_is_no_provider_by_itself(tmp_path: Path) -> None:
+    tuning = f"[global.llm.providers.deepseek]\n{PRICES}[global.llm.providers.environment]\n{PRICES}"
+    with pytest.raises(NoProvider):
+        resolved(tmp_path, tuning)
+    assert resolved(tmp_path, tuning, VENDOR).default.price_input is None  # openai comes first
+    [name] = {resolved(tmp_path, FILE + tuning, VENDOR | {"B_KEY": "k"}).default.name}
+    assert name == "a"
+    assert resolved(tmp_path, tuning, VENDOR, ProviderOptions("deepseek")).default.price_output == 2.5
+
+
+def test_the_section_of_the_environment_gives_no_endpoint_away(tmp_path: Path) -> None:
+    text = f"[global.llm.providers.environment]\napi_base_url = 'http://other.test/v1'\nmodel = 'm'\n{PRICES}"
+    found = resolved(tmp_path, text, YAGENT).default
+    assert (found.base_url, found.model, found.price_input) == ("http://y.test/v1", "model-y", 1.5)
+
+
 # --- precedence
 
 

@@ -17,12 +17,14 @@ from yagent.config.secret import SecretText, clean_key, is_placeholder
 from yagent.config.vendors import VENDORS, Vendor, ollama_url, origin_of, vendor_at, vendor_named
 from yagent.records import dataclass
 
+ENVIRONMENT: Final = "environment"  # the provider that `YAGENT_*` describe
 BASE_URL: Final = "YAGENT_BASE_URL"
 API_KEY: Final = "YAGENT_API_KEY"
 MODEL: Final = "YAGENT_MODEL"
 API_FORMAT: Final = "YAGENT_API_FORMAT"
 
-# What a choice takes over from its section under the same name.
+# What a choice takes over from its section under the same name. A section that says nothing else tunes a provider that the vendor table or
+# `YAGENT_*` describe.
 TUNING: Final = (
     "context_window",
     "temperature",
@@ -184,8 +186,8 @@ class _Finder:
         key, key_source = self.key_from_variable((API_KEY,))
         if key is None:
             key, key_source = self.vendor_key(base_url)
-        return ProviderChoice(
-            name="environment",
+        choice = ProviderChoice(
+            name=ENVIRONMENT,
             api_format=self.api_format() or "openai",
             base_url=base_url,
             key=key,
@@ -193,6 +195,7 @@ class _Finder:
             model=self.variable(MODEL),
             source=BASE_URL,
         )
+        return self.tuned(choice)
 
     def set_aside_yagent_variables(self) -> None:
         present = [name for name in (BASE_URL, API_KEY, MODEL, API_FORMAT) if self.variable(name)]
@@ -205,11 +208,12 @@ class _Finder:
         """The file's default provider; None when it names none that is more than a template."""
         name = self.loaded.config.global_llm.use_provider
         providers = self.loaded.config.global_llm.providers
-        if name is not None and name not in providers and not is_placeholder(name):
+        tuning = [each for each, section in providers.items() if _only_tunes(each, section)]
+        if name is not None and (name not in providers or name in tuning) and not is_placeholder(name):
             return self.adjusted(self.named(name, "global.llm.use_provider"))
-        finished = [each for each, section in providers.items() if not section.is_unfinished]
+        finished = [each for each, section in providers.items() if not section.is_unfinished and each not in tuning]
         for each in providers:
-            if each not in finished and name in (None, each):
+            if each not in (*finished, *tuning) and name in (None, each):
                 self.note(f"global.llm.providers.{each}", f"{self.file}: provider {each} still holds placeholders and counts as not set.")
         if name in finished:
             return self.adjusted(self.named(name, "global.llm.use_provider"))
@@ -229,9 +233,9 @@ class _Finder:
     def named(self, name: str, source: str) -> ProviderChoice:
         """The provider called `name`: of the file, else a row of the vendor table."""
         section = self.loaded.config.global_llm.providers.get(name)
-        if section is not None:
-            return self.from_section(name, section, source)
         vendor = vendor_named(name)
+        if section is not None and (vendor is None or not _only_tunes(name, section)):
+            return self.from_section(name, section, source)
         if vendor is not None:
             return self.from_vendor(vendor, source)
         known = (*self.loaded.config.global_llm.providers, *(vendor.name for vendor in VENDORS))
@@ -328,7 +332,7 @@ class _Finder:
             base_url = self.url(self.environ[changed], changed)
         is_own = origin_of(base_url) == origin_of(vendor.base_url)
         chosen = next((model for name in vendor.model_variables if (model := self.variable(name))), None)
-        return ProviderChoice(
+        choice = ProviderChoice(
             name=vendor.name,
             api_format=vendor.formats[0],
             base_url=base_url,
@@ -338,6 +342,13 @@ class _Finder:
             usual_model=vendor.model,
             source=source,
         )
+        return self.tuned(choice)
+
+    def tuned(self, choice: ProviderChoice) -> ProviderChoice:
+        """With what the file's section of this name says of windows, limits and prices."""
+        section = self.loaded.config.global_llm.providers.get(choice.name, ProviderSection())
+        said = {each: value for each in TUNING if (value := getattr(section, each)) not in (None, "")}
+        return replace(choice, **said)
 
     def vendor_key(self, base_url: str) -> tuple[SecretText | None, str]:
         """The key for an endpoint that comes without one: the vendor's own variable, when the endpoint is the vendor's own."""
@@ -367,3 +378,9 @@ class _Finder:
             where=f"Looked at: {self.file}, {BASE_URL}, OPENAI_API_KEY, ANTHROPIC_API_KEY and the other variables of docs/configuration.md",
             fix=f"Run `yagent setup`, or set one of those variables, or see it work without any: `yagent demo`. A local server: {BASE_URL}=http://…/v1",
         )
+
+
+def _only_tunes(name: str, section: ProviderSection) -> bool:
+    """Whether a section describes no endpoint of its own, but tunes one that variables or the vendor table describe."""
+    describes = section.api_base_url or section.api_key or section.api_key_env or section.model
+    return not describes and (name == ENVIRONMENT or vendor_named(name) is not None)
