@@ -110,7 +110,7 @@ async def test_the_director_reports_when_a_delegation_used_up_its_share_of_the_t
     assert {each.stop_reason for each in stage.account.delegations} == {StopReason.TIME_LIMIT, StopReason.AGENT_EXIT}
     assert "It did not finish: the time limit of the task was reached." in results(stage)[0]
     assert any(TIME_IS_UP in message.text for recorder in stage.recorders.values() for message in recorder.messages)
-    assert stage.account.warnings == ["repo: its share of 75 seconds of the task's time is used up; give the task more time."]
+    assert stage.account.warnings == ["repo: its share of 75 s of the task's time is used up; give the task more time."]
 
 
 async def test_a_delegations_own_time_limit_is_none_of_the_task(workspace: Path, clock: VirtualClock) -> None:

@@ -50,6 +50,8 @@ async def test_why_a_task_was_stopped_is_in_the_log(sessions: Sessions, model_se
         domain.go("stop", stop())
         await opened.do("go")
     assert [line for line in lines(sessions, "app") if line.endswith("the task is stopped: lunch")]
+    assert [line for line in lines(sessions, "*/llm") if "director call 1 was stopped after" in line]
+    assert not lines(sessions, "*/llm-error")
 
 
 async def test_old_logs_go_when_a_session_ends(sessions: Sessions, model_server: ModelServer) -> None:

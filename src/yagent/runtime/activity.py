@@ -174,11 +174,11 @@ class Activity:
 
     def _timeout_error(self) -> ActivityTimeoutError:
         if self._due is _Limit.IDLE and self._idle is not None:
-            return IdleTimeoutError(f"nothing happened for {self._idle:g} seconds, so the work was stopped", self._idle)
+            return IdleTimeoutError(f"nothing happened for {self._idle:g} s, so the work was stopped", self._idle)
         total = self._total or 0.0
         if self._is_tasks:
-            return TaskTimeoutError(f"its share of {total:.0f} seconds of the task's time is used up; give the task more time", total)
-        text = f"the time limit of {total:g} seconds is used up; give a higher one or a smaller task"
+            return TaskTimeoutError(f"its share of {total:.0f} s of the task's time is used up; give the task more time", total)
+        text = f"the time limit of {total:g} s is used up; give a higher one or a smaller task"
         return TotalTimeoutError(text, total)
 
     def _shift_busy(self, step: int) -> None:

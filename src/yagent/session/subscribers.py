@@ -3,6 +3,7 @@
 import logging
 from collections.abc import Mapping
 
+from yagent.agents.loop.turn import CALL_STOPPED
 from yagent.protocol.events import (
     DelegationEnded,
     DelegationStarted,
@@ -45,6 +46,8 @@ def log_event(event: Event) -> None:
             LLM.info("%s call %d to %s", who, payload.call_no, payload.model)
         case LlmCallEnd(error=None):
             LLM.info("%s call %d took %d ms, %s", who, payload.call_no, payload.duration_ms, payload.usage)
+        case LlmCallEnd(error=error) if error == CALL_STOPPED:
+            LLM.info("%s call %d was stopped after %d ms", who, payload.call_no, payload.duration_ms)
         case LlmCallEnd():
             LLM.error("%s call %d failed after %d ms: %s", who, payload.call_no, payload.duration_ms, payload.error)
         case LlmRetry():

@@ -211,12 +211,12 @@ def _parents(path: str) -> Iterable[str]:
 
 
 def too_wide_for_yolo(workspace: Path, home: Path | None) -> str | None:
-    """Return why `-y` cannot be used in this workspace (`/`, or the home directory or above it), None when it can."""
+    """Return why `-y` and `-Y` cannot be used in this workspace (`/`, or the home directory or above it), None when it can."""
     root = Path(os.path.realpath(workspace))
     if root == Path("/"):
-        return "-y is refused in /: everything would be inside the workspace; start in the project's directory"
+        return "-y and -Y are refused in /: everything would be inside the workspace; start in the project's directory"
     if home is not None and Path(os.path.realpath(home)).is_relative_to(root):
-        return f"-y is refused in {root}: the home directory would be inside the workspace; start in the project's directory"
+        return f"-y and -Y are refused in {root}: the home directory would be inside the workspace; start in the project's directory"
     return None
 
 

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import re
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from yagent.apps.cli.terminal_asks import interpret, question, valid_answers
-from yagent.protocol.asks import Ask, Offer
+from yagent.protocol.asks import Answer, Ask, Offer
 from yagent.protocol.ids import AgentIdentity
 
 OFFERS = st.lists(st.builds(Offer, st.sampled_from(["once", "session", "project"]), st.text(max_size=300)), max_size=9).map(tuple)
@@ -60,3 +61,17 @@ def test_a_long_command_is_shown_once_and_the_choices_come_last() -> None:
     assert [line[:3] for line in shown.splitlines()[-2:]] == ["[1]", "[2]"]
     assert all(len(line) < 300 for line in shown.splitlines())
     assert shown.endswith("echo 99)\n"), "the end of a rule says how far it reaches"
+
+
+@pytest.mark.parametrize(
+    ("line", "answer"),
+    [
+        ("y", Answer(granted=True)),
+        ("Yes.", Answer(granted=True)),
+        ("yes, but only here", Answer(granted=True, text="but only here")),
+        ("no because it is late", Answer(granted=False, text="it is late")),
+        ("perhaps", None),
+    ],
+)
+def test_what_is_said_beside_yes_or_no_is_all_that_is_added(line: str, answer: Answer | None) -> None:
+    assert interpret(Ask("1", "confirm", AgentIdentity("coding"), "Go on?"), line) == answer

@@ -1,5 +1,6 @@
 """One model call: from the conversation so far to a complete reply, with everything in between told to the bus."""
 
+import asyncio
 from collections.abc import AsyncIterator, Callable
 from contextlib import ExitStack, aclosing
 
@@ -33,6 +34,7 @@ from yagent.protocol.messages import ModelIdentity, Usage
 from yagent.records import dataclass
 
 BACKOFF_CAP = 30.0  # seconds (E-18)
+CALL_STOPPED = "stopped"  # told of a call that was in flight when its agent was ended: no error
 PAUSES = 8  # how often in a row a provider may interrupt its own turn and ask to go on
 
 
@@ -87,7 +89,8 @@ class Turn:
                 async with place, aclosing(self._dialogue().stream(options)) as events:
                     return await self._followed(events, told, bill, queue.close)
         except BaseException as failure:
-            told.ended(bill.lost(), None, str(failure) or type(failure).__name__)
+            why = CALL_STOPPED if isinstance(failure, asyncio.CancelledError) else str(failure) or type(failure).__name__
+            told.ended(bill.lost(), None, why)
             raise
 
     async def _followed(

@@ -170,7 +170,7 @@ def interpret(ask: Ask, line: str) -> Answer | None:
     if word.lower() in ("n", "no"):
         return Answer(granted=False, text=rest.removeprefix("because").strip())
     if ask.kind == "confirm":
-        return Answer(granted=True, text="yes") if word.lower() in ("y", "yes") else None
+        return Answer(granted=True, text=rest.strip()) if word.lower() in ("y", "yes") else None
     offer = _chosen(ask.offers, word.lower())
     return None if offer is None else Answer(granted=True, offer=offer)
 
