@@ -45,8 +45,7 @@ def environment(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 def data_files() -> dict[str, Path]:
     """Where each file that is no module lies in the wheel, and where it comes from."""
     found = {f"yagent/data/prompts/{path.relative_to(ROOT / 'prompts')}": path for path in (ROOT / "prompts").rglob("*") if path.is_file()}
-    schema = "protocol/agent-events.schema.json"
-    found[f"yagent/data/{schema}"] = ROOT / schema
+    found |= {f"yagent/data/protocol/{path.name}": path for path in (ROOT / "protocol").glob("*.schema.json")}
     package = ROOT / "src/yagent"
     inside = (path for path in package.rglob("*") if path.is_file() and path.suffix not in (".py", ".pyc"))
     return found | {f"yagent/{path.relative_to(package)}": path for path in inside}

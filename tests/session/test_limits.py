@@ -96,7 +96,7 @@ async def test_a_whole_tree_ends_within_the_time_of_its_task_and_the_director_re
     assert result.answer == "2 reports"
     ends = {each.role: each.stop_reason for each in result.delegations if each.task != "between"}
     assert ends == {"repo": StopReason.TIME_LIMIT, "devops": StopReason.TIME_LIMIT}
-    assert any("share of 150 seconds of the task's time" in warning for warning in result.warnings)
+    assert any("share of 150 s of the task's time" in warning for warning in result.warnings)
 
 
 @pytest.mark.parametrize("refusal", OVERFLOWS)
