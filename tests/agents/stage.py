@@ -26,6 +26,7 @@ from yagent.agents.loop.resumption import Resumption
 from yagent.agents.loop.role import Role
 from yagent.agents.loop.task import TaskAccount, TaskLimits
 from yagent.agents.loop.turn import Turn, TurnSettings
+from yagent.agents.roles.prompt import system_prompt
 from yagent.agents.roles.roster import ROSTER
 from yagent.llm.engine import Engine, Head
 from yagent.protocol.events import Event, Payload
@@ -203,8 +204,7 @@ class Stage:
 
     def _run(self, role: Role, identity: AgentIdentity, hooks: LoopHooks, permissions: Permissions) -> tuple[AgentLoop, Frame]:
         surface = select(self.registry, PROFILES[role.name])
-        name = f"{role.name}.prompt.md"
-        system = PROMPTS.text(name, **dict.fromkeys(PROMPTS.variables(name), "English"))
+        system = system_prompt(PROMPTS, role, "English", ())
         recorder: Recorder = self.recorder(identity)
         conversation = self.conversations.get(identity.delegation_id)
         if conversation is None:

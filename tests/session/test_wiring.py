@@ -28,7 +28,6 @@ from yagent.protocol.ops import Shutdown, StartTask, StopTask
 from yagent.protocol.result import FileChange
 from yagent.protocol.stop import StopReason
 from yagent.runtime.left_behind import private_prefix
-from yagent.session.build import RequestError
 from yagent.session.refused import TaskRefused
 
 LOOKING: Roles = {
@@ -150,19 +149,6 @@ async def test_what_began_is_told_first(sessions: Sessions, model_server: ModelS
         await opened.do("go")
     assert isinstance(opened.events[0].payload, SessionStarted)
     assert any("OPENAI_API_KEY" in warning.text for warning in opened.told(WarningIssued))
-
-
-async def test_agents_can_be_left_out(sessions: Sessions, model_server: ModelServer) -> None:
-    model_server.play({"are the Director": ["ok"]})
-    async with sessions.open(disabled_agents=frozenset({"coding", "devops"})) as opened:
-        await opened.do("go")
-    assert {name for name in model_server.views[0].tools if name.startswith("delegate_")} == {"delegate_repo", "delegate_chat"}
-
-
-async def test_leaving_out_an_agent_that_does_not_exist_is_refused_and_names_those_that_do(sessions: Sessions) -> None:
-    with pytest.raises(RequestError, match=r"parser.*coding"):
-        async with sessions.open(disabled_agents=frozenset({"parser"})):
-            pass
 
 
 async def test_a_secret_looking_variable_reaches_commands_only_when_it_is_passed(sessions: Sessions, model_server: ModelServer) -> None:

@@ -8,6 +8,8 @@ import pytest
 
 from tests.tools.golden import assert_matches
 from tests.tools.scopes import PROMPTS, shipped_registry, surface_of
+from yagent.agents.roles.prompt import system_prompt
+from yagent.agents.roles.roster import ROSTER
 from yagent.tools.parameters import schema_of
 from yagent.tools.profiles import CHAT, DIRECTOR, PROFILES, Profile
 from yagent.tools.registry import Registry, select
@@ -55,7 +57,7 @@ def test_no_tool_of_the_director_writes_or_runs_commands_even_when_its_labels_fi
 
 def test_the_directors_tools_leave_room_for_its_prompt() -> None:
     tools = len(chat_wire(surface_of("director")).encode())
-    prompt = PROMPTS.text("director.prompt.md", language="English")
+    prompt = system_prompt(PROMPTS, ROSTER["director"], "English", ())
     assert tools <= DIRECTOR_TOOL_BYTES
     assert tools + len(json.dumps(prompt, ensure_ascii=False).encode()) <= 16_000
 

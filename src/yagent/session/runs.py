@@ -25,6 +25,7 @@ from yagent.agents.loop.result import RunResult
 from yagent.agents.loop.resumption import Resumption
 from yagent.agents.loop.role import Role
 from yagent.agents.loop.turn import Turn
+from yagent.agents.roles.prompt import system_prompt
 from yagent.llm.engine import Engine, Head
 from yagent.protocol.ids import AgentIdentity
 from yagent.protocol.messages import ModelIdentity, user_message
@@ -195,8 +196,7 @@ def seat_for(
     """A model, tools and a conversation for an agent: a new one, or the one that was stopped; the record's first entries are written."""
     role, identity, settings = commission.role, commission.identity, shop.settings
     surface = select(shop.registry, PROFILES[role.name], disabled_roles=settings.disabled_agents, can_ask=settings.offers_asks)
-    variables = {"language": settings.language} if shop.prompts.variables(f"{role.name}.prompt.md") else {}
-    system = shop.prompts.text(f"{role.name}.prompt.md", **variables)
+    system = system_prompt(shop.prompts, role, settings.language, settings.disabled_agents)
     engine = shop.engine(role.name, None)
     context = _turn_context(shop, engine, surface, system)
     recorder = shop.open_record(identity, () if taken is None else taken.segments)

@@ -1,0 +1,36 @@
+"""Who works in a run: agents that are left out (A-06)."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.support.model_server import ModelServer
+from tests.support.session import Sessions
+from yagent.session.build import RequestError
+
+
+async def test_agents_can_be_left_out(sessions: Sessions, model_server: ModelServer) -> None:
+    model_server.play({"are the Director": ["ok"]})
+    async with sessions.open(disabled_agents=frozenset({"coding", "devops"})) as opened:
+        await opened.do("go")
+    assert {name for name in model_server.views[0].tools if name.startswith("delegate_")} == {"delegate_repo", "delegate_chat"}
+
+
+async def test_leaving_out_an_agent_that_does_not_exist_is_refused_and_names_those_that_do(sessions: Sessions) -> None:
+    with pytest.raises(RequestError, match=r"parser.*coding"):
+        async with sessions.open(disabled_agents=frozenset({"parser"})):
+            pass
+
+
+async def test_the_prompt_names_the_agents_that_work_in_this_run_and_those_that_do_not(
+    sessions: Sessions, model_server: ModelServer
+) -> None:
+    model_server.play({"are the Director": ["one"]})
+    async with sessions.open(disabled_agents=frozenset({"chat", "devops"})) as opened:
+        await opened.do("go")
+    system = model_server.views[0].system
+    assert "| `delegate_coding` |" in system
+    assert "| `delegate_chat` |" not in system
+    assert "Switched off: `delegate_devops`, `delegate_chat`." in system
+    assert "{{" not in system
+    assert {"delegate_repo", "delegate_coding"} == {name for name in model_server.views[0].tools if name.startswith("delegate_")}
