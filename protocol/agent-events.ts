@@ -398,6 +398,8 @@ export interface DelegationStarted {
   readonly parent_delegation_id: string | null;
   /** Name of the role. */
   readonly agent: string;
+  /** What it and its result are called in this session, for example `repo#2`. */
+  readonly name: string;
   /** What it was asked to do, unaltered. */
   readonly task: string;
 }

@@ -24,6 +24,7 @@ class DelegationAccount:
     """One delegation of the task."""
 
     id: str
+    name: str  # what it and its result are called: `repo#2`
     role: str
     task: str
     status: str

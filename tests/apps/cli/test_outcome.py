@@ -46,7 +46,7 @@ def test_an_answer_ends_with_a_line_end_and_no_answer_is_nothing() -> None:
 
 def test_the_run_is_summed_up_in_one_line() -> None:
     files = tuple(FileChange(f"{name}.py", "modified") for name in "abcd")
-    done = DelegationAccount("c1", "coding", "t", "ok", StopReason.AGENT_EXIT, 3)
+    done = DelegationAccount("c1", "coding#1", "coding", "t", "ok", StopReason.AGENT_EXIT, 3)
     whole = result(files_changed=files, delegations=(done, done), usage=Usage(total_input=11_000, output=1400), cost=0.031)
     said = summary(whole, 34.2)
     assert said == "session s · 4 files changed (a.py, b.py, c.py, …) · 2 delegations · 12k tokens, $0.03 · 34 s"

@@ -50,16 +50,16 @@ def test_a_retry_is_one_sentence() -> None:
 
 
 def test_the_work_of_a_delegation_is_indented_below_its_name() -> None:
-    begun = DelegationStarted(delegation_id="d", agent="coding", task="fix it")
+    begun = DelegationStarted(delegation_id="d", agent="coding", name="coding#2", task="fix it")
     over = DelegationEnded(
         delegation_id="d", agent="coding", task="fix it", status="ok", stop_reason="agent_exit", steps=1, duration_ms=1500
     )
-    assert lines(event(begun, "d"), event(over, "d")) == ["  coding#1 ▸ fix it", "  coding#1 ✓ ok: 1 step, 1.5 s"]
+    assert lines(event(begun, "d"), event(over, "d")) == ["  coding#2 ▸ fix it", "  coding#2 ✓ ok: 1 step, 1.5 s"]
 
 
 @pytest.mark.parametrize(("reason", "word"), [("cancelled", "stopped"), ("paused", "paused")])
 def test_what_the_user_stopped_is_no_error(reason: str, word: str) -> None:
-    begun = DelegationStarted(delegation_id="d", agent="coding", task="fix it")
+    begun = DelegationStarted(delegation_id="d", agent="coding", name="coding#2", task="fix it")
     over = DelegationEnded(delegation_id="d", agent="coding", task="fix it", status="error", stop_reason=reason, steps=2, duration_ms=1500)
-    assert lines(event(begun, "d"), event(over, "d"))[1:] == [f"  coding#1 ■ {word}: 2 steps, 1.5 s"]
+    assert lines(event(begun, "d"), event(over, "d"))[1:] == [f"  coding#2 ■ {word}: 2 steps, 1.5 s"]
     assert called("run_bash was cancelled before it finished.", summary="cancelled", ok=False) == ["■ run_bash make: stopped"]

@@ -199,7 +199,7 @@ class Delegations:
             except YagentError as failure:
                 return Output(f"{identity.label} could not start: {failure}", is_error=True)
             self._frame.recorder.append(EventMessage(BEGUN, {"call_id": commission.call_id, "delegation_id": identity.delegation_id}))
-            result = await self._run(identity, commission.task, call.scope.agent, run)
+            result = await self._run(commission, call.scope.agent, run)
         found = await watch.seen(commission.references.unresolved, run)
         name, account = commission.name, self._frame.account
         changed = [each.partition(" (")[0] for each in found.changes or result.changed]
@@ -224,20 +224,20 @@ class Delegations:
         self._frame.account.results.keep(stopped.commission.name, stopped.told)
         return Output(stopped.told, summary=f"degraded · {', '.join(stopped.reasons)}", names=(stopped.commission.name,))
 
-    async def _run(self, identity: AgentIdentity, task: str, parent: AgentIdentity, run: PreparedRun) -> RunResult:
+    async def _run(self, commission: Commission, parent: AgentIdentity, run: PreparedRun) -> RunResult:
         publisher, clock = run.frame.publisher, run.frame.clock
+        identity, name, task = commission.identity, commission.name, commission.task
         started = clock.now()
+        above = parent.delegation_id or None
         publisher.publish(
-            DelegationStarted(
-                delegation_id=identity.delegation_id, parent_delegation_id=parent.delegation_id or None, agent=identity.role, task=task
-            )
+            DelegationStarted(delegation_id=identity.delegation_id, parent_delegation_id=above, agent=identity.role, name=name, task=task)
         )
         try:
             async with run.under_way():
                 await carry_out(run.loop, run.opening, run.frame, run.resumption)
         finally:
             result = run.loop.result or RunResult(StopReason.UNACCOUNTED, "", run.loop.steps)
-            account = DelegationAccount(identity.delegation_id, identity.role, task, result.status, result.stop_reason, result.steps)
+            account = DelegationAccount(identity.delegation_id, name, identity.role, task, result.status, result.stop_reason, result.steps)
             run.frame.account.delegations.append(account)
             publisher.publish(
                 DelegationEnded(

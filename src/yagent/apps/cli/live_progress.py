@@ -89,7 +89,7 @@ class LiveProgress:
         payload = event.payload
         match payload:
             case DelegationStarted():
-                child = _Agent(payload.agent, one_line(payload.task, 80))
+                child = _Agent(payload.name, one_line(payload.task, 80))
                 self._agents[payload.delegation_id] = child
                 self._agents.get(payload.parent_delegation_id or "", self._director).children.append(child)
             case DelegationEnded():

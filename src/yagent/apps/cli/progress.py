@@ -2,7 +2,6 @@
 
 import json
 import os
-from collections import Counter
 from collections.abc import Callable, Mapping
 
 from yagent.protocol.events import (
@@ -53,13 +52,11 @@ class Agents:
 
     def __init__(self) -> None:
         self._places: dict[str, Place] = {"": Place()}
-        self._numbers: Counter[str] = Counter()
 
     def started(self, begun: DelegationStarted) -> None:
         """Somebody new began to work."""
-        self._numbers[begun.agent] += 1
         above = self.of(begun.parent_delegation_id)
-        self._places[begun.delegation_id] = Place(above.depth + 1, f"{begun.agent}#{self._numbers[begun.agent]}")
+        self._places[begun.delegation_id] = Place(above.depth + 1, begun.name)
 
     def of(self, delegation: str | None) -> Place:
         """Who works for a delegation."""

@@ -148,6 +148,8 @@ class DelegationStarted:
     """The delegation that delegated; null for the Director."""
     agent: str
     """Name of the role."""
+    name: str
+    """What it and its result are called in this session, for example `repo#2`."""
     task: str
     """What it was asked to do, unaltered."""
 
