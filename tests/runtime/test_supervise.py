@@ -236,3 +236,9 @@ supervise.run(main())
 def test_no_thread_waits_for_a_child() -> None:
     told = subprocess.run([sys.executable, "-W", "error", "-c", CHILDREN], capture_output=True, text=True, timeout=30, check=True).stdout
     assert told == "['MainThread']\n" * 2
+
+
+def test_how_children_end_is_known_also_where_nobody_wanted_to_know_of_ours() -> None:
+    ignoring = "import signal; signal.signal(signal.SIGCHLD, signal.SIG_IGN)\n"
+    ended = subprocess.run([sys.executable, "-c", ignoring + CHILDREN], capture_output=True, text=True, timeout=30, check=False)
+    assert (ended.returncode, ended.stderr) == (0, "")

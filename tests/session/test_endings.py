@@ -75,3 +75,27 @@ async def test_in_a_repository_whose_state_takes_long(sessions: Sessions, model_
     assert ends(sessions.home) == [(True, "plain_text")]
     (listed,) = list_sessions(next(sessions.home.glob(".yagent/data/rollout/*")), 10)
     assert listed.stop_reason == "plain_text"
+
+
+@pytest.mark.parametrize("program", ["exit 255", "kill -9 $$", "echo 'fatal: detected dubious ownership' >&2; exit 128"])
+async def test_where_git_fails_nobody_is_told_that_nothing_changed(sessions: Sessions, model_server: ModelServer, program: str) -> None:
+    git = sessions.home / "bin/git"
+    git.parent.mkdir()
+    git.write_text(f"#!/bin/sh\n{program}\n")
+    git.chmod(0o755)
+    model_server.play(
+        {
+            "are the Director": [call("delegate_coding", task="write"), "done"],
+            "are Coding": [
+                call("create_file", path="new.txt", content="x\n"),
+                call("run_bash", command="touch other.txt"),
+                hand_over("done"),
+            ],
+        }
+    )
+    async with sessions.open(environ=sessions.environment(PATH=f"{git.parent}:{os.environ['PATH']}"), mode="yolo") as opened:
+        result = await opened.do("the task")
+    first = model_server.views[0].task
+    assert "Whether this is a git repository is not known: git said" in first
+    assert [change.path for change in result.files_changed] == ["new.txt"]
+    assert [warning for warning in result.warnings if warning.startswith("Which files commands changed is not known: git said")]

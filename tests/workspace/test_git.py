@@ -82,7 +82,22 @@ async def test_no_git(clock: VirtualClock, tmp_path: Path) -> None:
     facts = await Git(clock, {"PATH": str(tmp_path)}).facts(tmp_path)
     assert not facts.is_repository
     assert facts.note is not None
-    assert "git is not installed" in facts.note
+    assert "git cannot be run" in facts.note
+
+
+async def test_for_a_git_that_was_silent_nobody_waits_long_again(clock: VirtualClock, tmp_path: Path) -> None:
+    program = tmp_path / "git"
+    program.write_text(f"#!/bin/sh\ntest -e {tmp_path}/well && echo fine && exit\nexec sleep 60\n")
+    program.chmod(0o700)
+    git = Git(clock, {"PATH": f"{tmp_path}:/usr/bin:/bin"})
+    began = clock.now()
+    silent = [await git.ask(tmp_path, "status", seconds=seconds) for seconds in (0.2, 9.0, 9.0)]
+    assert all(answer is not None and answer.timed_out for answer in silent)
+    assert clock.now() - began < 9
+    (tmp_path / "well").touch()
+    answer = await git.ask(tmp_path, "status")
+    assert answer is not None
+    assert answer.output == b"fine\n"
 
 
 async def test_a_damaged_repository_is_said_to_be_unknown(git: Git, repository: Path) -> None:

@@ -135,6 +135,10 @@ class RolloutWriter:
             raise RolloutError(
                 f"The record of this session cannot be read back: {failure.strerror} ({self.path}). Check the disk and resume."
             ) from failure
+        except (ImportError, SyntaxError) as failure:
+            raise RolloutError(
+                f"The record of this session cannot be read back, for yagent was changed while it ran: {failure}. It can be resumed."
+            ) from failure
         self.append(replace(checkpoint, digest=told, messages=count))
         await self.barrier()
 

@@ -6,6 +6,7 @@ import asyncio
 import contextvars
 import logging
 import os
+import signal
 import sys
 import threading
 from collections.abc import Callable, Collection, Coroutine, Generator, Iterator, Sequence
@@ -246,7 +247,10 @@ def outside(name: str) -> Iterator[None]:
 
 
 def _hear_of_children() -> None:
-    """Let the kernel tell when a program has ended. Python 3.11 keeps a thread for each, later ones do this by themselves."""
+    """Let the kernel tell how programs ended, also where whoever started us did not want to know, and when. Python 3.11 would keep a thread
+    for each, later ones hear of it by themselves."""
+    if signal.getsignal(signal.SIGCHLD) is signal.SIG_IGN:
+        signal.signal(signal.SIGCHLD, signal.SIG_DFL)
     if sys.version_info < (3, 12) and sys.platform == "linux":
         try:
             os.close(os.pidfd_open(os.getpid()))

@@ -27,7 +27,7 @@ from yagent.config.schema import Config
 from yagent.errors import YagentError
 from yagent.llm.token_calibration import CalibrationStore
 from yagent.prompts.text import Prompts
-from yagent.protocol.events import Event, ModelInfo, Payload, SessionStarted, WarningIssued
+from yagent.protocol.events import Event, LlmCallStart, ModelInfo, Payload, SessionStarted, WarningIssued
 from yagent.protocol.stop import USAGE
 from yagent.records import dataclass
 from yagent.runtime.atomic import make_private_directory
@@ -37,6 +37,7 @@ from yagent.runtime.left_behind import held, is_private, private_prefix, remove_
 from yagent.runtime.log import DailyFiles, Redactor, configure, crash_report, remove_old
 from yagent.runtime.paths import DataHome, project_id
 from yagent.runtime.supervise import Domain, in_thread
+from yagent.session.ahead import load_ahead
 from yagent.session.asks import AskDesk
 from yagent.session.controls import Controls
 from yagent.session.desk import Desk, Shelves
@@ -253,6 +254,7 @@ class _Parts:
         owned = TaskOwned(permissions, surroundings, self.work, task, Controls(shop.publisher, task))
         tasks = TaskRunner(shop, owned, task_settings(config, request.flags), start_warnings=warnings, past=past)
         attach_logs(bus, self.domain)
+        self.domain.go("load ahead", load_ahead(bus.subscribe({LlmCallStart.type}, name="load ahead"), clock))
         stack.push_async_callback(tasks.close)
         return Session(shop, tasks, bus, partial(_listed, rollouts), opening=self._opening(shop, warnings))
 

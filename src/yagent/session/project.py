@@ -3,7 +3,7 @@
 import os
 import platform
 import stat
-from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final, Literal
 
@@ -103,6 +103,10 @@ class Surroundings:
         files = tuple(self._change(each, since) for each in changed.files)
         return files, changed.note
 
+    def as_found(self, paths: Iterable[str]) -> tuple[FileChange, ...]:
+        """What is known to have changed where git does not tell: each as it is on the disk now, relative to the workspace."""
+        return tuple(FileChange(path, "modified" if os.path.lexists(self._workspace / path) else "deleted") for path in sorted(paths))
+
     async def _facts(self, place: Awaitable[Place]) -> GitFacts:
         return await self._git.facts(self._workspace, await place)
 
@@ -127,7 +131,7 @@ class Surroundings:
 def _git_lines(git: GitFacts, commits: Sequence[str], own: Sequence[str], changed: Sequence[FileChange], whose: str) -> tuple[str, ...]:
     """The repository in a few lines for the first message: `own` is what the user had not committed, `changed` what the task did so far."""
     if not git.is_repository:
-        return ("Not a git repository.",)
+        return (f"Whether this is a git repository is not known: {git.note}." if git.note else "Not a git repository.",)
     counts = [(git.staged, "staged"), (git.modified, "modified"), (git.untracked, "untracked"), (git.conflicted, "in conflict")]
     dirty = ", ".join(f"{count} {what}" for count, what in counts if count)
     state = dirty or ("clean" if git.dirty is False else "state unknown")

@@ -359,6 +359,10 @@ class TaskRunner:
         self._changed_earlier.update(dict.fromkeys((*account.changed, *(change.path for change in changes))))
         if note is not None and before.root is not None:
             account.warn(f"The list of changed files may be incomplete: {note}")
+        if before.root is None:
+            changes = self._owned.surroundings.as_found(account.changed)
+            if account.has_run:
+                account.warn(f"Which files commands changed is not known: {before.note}")
         self.controls.end()
         return TaskResult(
             answer=result.deliverable,

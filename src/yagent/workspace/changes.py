@@ -77,7 +77,7 @@ async def state(git: Git, directory: Path, place: Place | None = None) -> Worksp
     place = place or await git.place(directory)
     located = place.facts
     if located.root is None:
-        why = located.note or "this is not a git repository, so changes made by commands are not known"
+        why = located.note or "this is not a git repository"
         return WorkspaceState(None, None, {}, frozenset(), why)
     status = ("status", "--porcelain=v2", "--branch", "-z", "--untracked-files=all", "--no-renames", "--ignore-submodules=dirty")
     answer = await git.ask(located.root, *status, filters_off=place.filters_off)

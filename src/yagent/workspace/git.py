@@ -17,6 +17,7 @@ from yagent.runtime.supervise import together
 from yagent.workspace.processes import Captured, ProcessError, Program, capture
 
 TIME_LIMIT = 10.0
+PATIENCE = 1.0  # seconds for a git that did not answer in time when it was asked last
 SHOWN_PATHS = 10  # of the paths that differ from the last commit
 OUTPUT_LIMIT = 8_000_000
 
@@ -76,6 +77,7 @@ class Git:
 
     def __init__(self, clock: Clock, environment: Mapping[str, str]) -> None:
         self._clock = clock
+        self._was_silent = False
         self._environment = {name: value for name, value in environment.items() if not name.startswith("GIT_")} | {
             "GIT_OPTIONAL_LOCKS": "0",
             "GIT_TERMINAL_PROMPT": "0",
@@ -116,7 +118,7 @@ class Git:
         """Where the repository is; `root` None when there is none, or no working tree."""
         answer = await self.ask(directory, "rev-parse", "--is-bare-repository", "--is-inside-work-tree", "--show-toplevel")
         if answer is None:
-            return GitFacts(is_repository=False, note="git is not installed, or the directory is missing")
+            return GitFacts(is_repository=False, note="git cannot be run here")
         lines = os.fsdecode(answer.output).split("\n")
         if answer.code == 0 and len(lines) > 2 and lines[1] == "true":
             return GitFacts(is_repository=True, root=Path("\n".join(lines[2:]).removesuffix("\n")))
@@ -159,7 +161,10 @@ class Git:
         return off
 
     async def _capture(self, directory: Path, arguments: tuple[str, ...], seconds: float = TIME_LIMIT) -> Captured:
-        return await capture(Program(arguments, directory, self._environment), clock=self._clock, timeout=seconds, limit=OUTPUT_LIMIT)
+        limit = min(seconds, PATIENCE) if self._was_silent else seconds
+        captured = await capture(Program(arguments, directory, self._environment), clock=self._clock, timeout=limit, limit=OUTPUT_LIMIT)
+        self._was_silent = captured.timed_out
+        return captured
 
 
 def reason(answer: Captured | None, what: str) -> str:
@@ -167,7 +172,7 @@ def reason(answer: Captured | None, what: str) -> str:
     if answer is None:
         return f"{what} could not be run"
     if answer.timed_out:
-        return f"{what} took longer than {TIME_LIMIT:g} seconds"
+        return f"{what} did not answer in time"
     if answer.truncated:
         return f"{what} had too much to say"
     return f"{what} said: {answer.errors.strip()[:500] or 'nothing'}"

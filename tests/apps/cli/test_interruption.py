@@ -53,3 +53,32 @@ def test_a_signal_after_the_end_starts_nothing_and_cuts_no_cleaning_up_short(num
 def test_a_second_one_ends_the_process_quietly(number: int, code: int) -> None:
     run = sent(number, 2, "after it")
     assert (run.returncode, run.stdout, run.stderr) == (code, "", "")
+
+
+IGNORING = """
+import asyncio, os, signal, sys
+from yagent.apps.cli.interruption import Interruption
+
+number = int(sys.argv[1])
+signal.signal(number, signal.SIG_IGN)
+
+async def run():
+    interruption = Interruption(lambda: print("stopped", flush=True), lambda: None)
+    interruption.install()
+    os.kill(os.getpid(), number)
+    await asyncio.sleep(0)
+    interruption.release()
+    os.kill(os.getpid(), number)
+    os.kill(os.getpid(), number)
+    print(interruption.exit_code, flush=True)
+
+asyncio.run(run())
+"""
+
+
+@pytest.mark.parametrize("number", NUMBERS)
+def test_a_signal_that_is_ignored_from_outside_stays_ignored(number: int) -> None:
+    program = [sys.executable, "-c", IGNORING, str(int(number))]
+    environment = {**os.environ, "PYTHONPATH": str(SOURCES / "src")}
+    run = subprocess.run(program, env=environment, capture_output=True, text=True, timeout=30, check=False)
+    assert (run.returncode, run.stdout, run.stderr) == (0, "None\n", "")

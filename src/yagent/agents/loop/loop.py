@@ -274,6 +274,7 @@ class AgentLoop:
             self._ran.clear()
         if output.ran:
             self._ran.append(output.ran)
+            self._frame.account.has_run = True
         if output.changed or output.ran:
             self._frame.recorder.append(EventMessage(EFFECTS, {"changed": list(self._changed), "ran": list(self._ran)}))
 

@@ -46,6 +46,7 @@ class TaskAccount:
     results: Results = field(default_factory=Results)  # of the whole session
     changed_earlier: tuple[str, ...] = ()  # files that earlier tasks of the session changed
     changed: dict[str, None] = field(default_factory=dict)  # files changed so far, anywhere in the task
+    has_run: bool = False  # commands, which may have changed anything
     warnings: list[str] = field(default_factory=list)
     told: Callable[[str], None] = lambda text: None  # hears of each new warning
     _call_ended: asyncio.Event = field(default_factory=asyncio.Event)

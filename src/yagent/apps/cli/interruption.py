@@ -15,25 +15,28 @@ CODES: Final = {signal.SIGINT: INTERRUPTED, signal.SIGTERM: TERMINATED, signal.S
 
 
 class Interruption:
-    """The first signal of a run ends it in order, a second one at once. `exit_code` is that of what came first, None for nothing."""
+    """The first signal of a run ends it in order, a second one at once. `exit_code` is that of what came first, None for nothing. What
+    whoever started us ignores (`nohup`, a script's background) stays ignored."""
 
     def __init__(self, stop: Callable[[], object], at_once: Callable[[], None]) -> None:
         self.exit_code: int | None = None
         self._stop = stop
         self._at_once = at_once
         self._signalled = False
+        self._heeded: list[signal.Signals] = []
 
     def install(self) -> None:
         """Heed signals from here on."""
         loop = asyncio.get_running_loop()
-        for number in CODES:
+        self._heeded = [number for number in CODES if signal.getsignal(number) is not signal.SIG_IGN]
+        for number in self._heeded:
             loop.add_signal_handler(number, self._arrived, number)
 
     def release(self) -> None:
         """The run is over: a signal starts nothing any more and cuts no cleaning up short, be it until the process ends. A second one
         still ends the process at once."""
         loop = asyncio.get_running_loop()
-        for number in CODES:
+        for number in self._heeded:
             while signal.getsignal(number) != self._late:
                 try:
                     loop.remove_signal_handler(number)
