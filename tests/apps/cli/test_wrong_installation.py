@@ -8,7 +8,7 @@ from shutil import copytree
 import pytest
 
 from tests.support.command_line import SOURCES, CommandLine
-from tests.support.model_server import ModelServer
+from tests.support.model_server import Agent, ModelServer, Reply, call, hand_over
 
 pytestmark = [pytest.mark.real_time, pytest.mark.slow]
 
@@ -33,3 +33,35 @@ async def test_a_tool_without_its_description_ends_the_start_with_its_name(
     assert "run_bash: its description cannot be read" in result.told
     assert "Traceback" not in result.told
     assert len(model_server.exchanges) == 1
+
+
+@pytest.mark.parametrize("module", ["rollout/checkpoint.py", "rollout/replay.py"])
+async def test_an_answer_is_given_although_the_program_was_broken_while_it_ran(
+    yagent: CommandLine, model_server: ModelServer, copy: Path, module: str
+) -> None:
+    async def director(agent: Agent) -> str:
+        (copy / "src/yagent" / module).write_text("def (\n")
+        return "the answer"
+
+    model_server.play({"are the Director": director})
+    result = await yagent.run("-p", "go")
+    assert (result.code, result.answer) == (0, "the answer\n")
+    assert "yagent was changed while it ran" in result.told
+    assert "report" not in result.told
+
+
+async def test_what_is_changed_while_a_command_runs_is_no_part_of_the_run(
+    yagent: CommandLine, model_server: ModelServer, copy: Path
+) -> None:
+    breaking = f"sleep 1.5; for f in $(find {copy}/src -name '*.py'); do echo 'def (' >> $f; done"
+
+    async def coding(agent: Agent) -> Reply:
+        await agent.call("run_bash", command="true")
+        await agent.call("run_bash", command=breaking)
+        await agent.call("run_bash", command="echo $((1 + 1)) | cat")
+        return hand_over("broken")
+
+    model_server.play({"are the Director": [call("delegate_coding", task="break it"), "the answer"], "are Coding": coding})
+    result = await yagent.run("-Y", "-p", "go")
+    assert (result.code, result.answer) == (0, "the answer\n"), result.told
+    assert "changed while it ran" not in result.told
