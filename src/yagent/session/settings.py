@@ -31,6 +31,7 @@ from yagent.workspace.permissions import Mode, PermissionSettings
 from yagent.workspace.protected import ProtectedSettings
 from yagent.workspace.shell import ShellSettings
 
+SHORTEST_KEY = 16  # characters of a key that is hidden in what commands print; a shorter one could be a word of it
 _MODES = {"off": Mode.ASK, "yolo": Mode.YOLO, "full": Mode.FULL_YOLO, "full-yolo": Mode.FULL_YOLO}
 _REMINDERS: Mapping[str, ReminderPolicy] = {"auto": "auto", "always": "always", "never": "never"}
 
@@ -179,7 +180,8 @@ def shell_settings(config: Config, request: SessionRequest, resolution: Resoluti
     secrets = [secret for secret in _secrets_of(resolution) if len(secret) >= SHORTEST_SECRET]
     holding = {name for name, value in request.environ.items() if any(secret in value for secret in secrets)}
     keys = frozenset(known | chosen | holding | {"YAGENT_API_KEY"})
-    return ShellSettings(pass_env=(*config.shell.pass_env, *request.flags.pass_env), provider_keys=keys)
+    hidden = tuple(secret for secret in secret_texts(resolution, request.environ) if len(secret) >= SHORTEST_KEY)
+    return ShellSettings(pass_env=(*config.shell.pass_env, *request.flags.pass_env), provider_keys=keys, secrets=hidden)
 
 
 def secret_texts(resolution: Resolution | None, environ: Mapping[str, str]) -> tuple[str, ...]:

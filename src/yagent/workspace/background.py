@@ -182,7 +182,7 @@ class _Work:
         """What has come since the last read."""
         new = bytes(self._recent[len(self._recent) - min(self._unread, len(self._recent)) :])
         omitted, self._unread = self._unread - len(new), 0
-        return JobOutput(self.job, readable(new), omitted)
+        return JobOutput(self.job, self._shell.shown(readable(new)), omitted)
 
     def _add(self, data: bytes) -> None:
         self._log.add(data)

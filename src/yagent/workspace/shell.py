@@ -18,6 +18,7 @@ from yagent.errors import YagentError
 from yagent.records import dataclass
 from yagent.runtime import atomic, supervise
 from yagent.runtime.clock import Clock
+from yagent.runtime.log import MASK
 from yagent.workspace.environment import ChildEnvironment, child_environment
 from yagent.workspace.git import absolute_only
 from yagent.workspace.lifeline import Lifeline
@@ -39,13 +40,15 @@ class ShellError(YagentError):
 
 @dataclass(frozen=True, slots=True)
 class ShellSettings:
-    """`pass_env` names variables that commands get although they look secret, `provider_keys` those they never get otherwise.
+    """`pass_env` names variables that commands get although they look secret, `provider_keys` those they never get otherwise; `secrets` are
+    texts that no output shows, wherever a command found them.
 
     `kept_output` is how many bytes of a command's output go into its result, `log_limit` how many are kept on disk.
     """
 
     pass_env: tuple[str, ...] = ()
     provider_keys: frozenset[str] = frozenset()
+    secrets: tuple[str, ...] = field(default=(), repr=False)
     kept_output: int = 32_000
     log_limit: int = 50_000_000
 
@@ -159,7 +162,7 @@ class Shell:
         return ShellResult(
             exit_code=code,
             signal=name,
-            output=output.text(),
+            output=self.shown(output.text()),
             omitted=output.omitted,
             log=output.log.path if output.log.size else None,
             timed_out=timed_out,
@@ -168,6 +171,12 @@ class Shell:
             duration=self.clock.now() - started,
             notes=self._remarks(),
         )
+
+    def shown(self, text: str) -> str:
+        """Output as agents and records get it: without the keys of the models that work here."""
+        for secret in self.settings.secrets:
+            text = text.replace(secret, MASK)
+        return text
 
     async def launch(self, command: str, directory: Path, sink: Sink) -> Running:
         """Start a command line whose output goes to `sink`. Whoever starts it ends it.

@@ -315,3 +315,28 @@ async def test_records_are_private(yagent: CommandLine, model_server: ModelServe
     await yagent.run("-p", "go")
     for path in (yagent.data, *yagent.data.rglob("*")):
         assert stat.S_IMODE(path.stat().st_mode) & 0o077 == 0, path
+
+
+@pytest.mark.skipif(not Path("/proc/self/environ").exists(), reason="elsewhere a process does not tell its environment so")
+@pytest.mark.parametrize("background", [False, True])
+async def test_a_key_that_a_program_finds_is_not_shown(yagent: CommandLine, model_server: ModelServer, background: bool) -> None:
+    (yagent.workspace / "look.py").write_text(
+        "import glob\n"
+        "for path in glob.glob('/proc/[0-9]*/environ'):\n"
+        "    try: held = open(path, encoding='latin-1').read().split('\\0')\n"
+        "    except OSError: continue\n"
+        f"    print(*(each for each in held if 'HOME={yagent.home}' in held and each.startswith('YAGENT_API')))\n"
+    )
+
+    async def coding(agent: Agent) -> Reply:
+        if not background:
+            return hand_over(await agent.call("run_bash", command="python3 look.py"))
+        return hand_over(await agent.call("run_bash", command="python3 look.py", is_background=True))
+
+    model_server.play({"are the Director": delegating("delegate_coding", "look"), "are Coding": coding})
+    result = await yagent.run("-p", "go", "-Y", "--output", "stream-json")
+    assert result.code == 0
+    assert "YAGENT_API_KEY=[redacted]" in result.answer
+    kept = [path.read_bytes() for path in yagent.data.rglob("*") if path.is_file()]
+    bodies = [exchange.raw for exchange in model_server.exchanges]
+    assert not any(KEY.encode() in data for data in (result.out, result.err, *kept, *bodies))
