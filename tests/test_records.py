@@ -244,3 +244,32 @@ def test_records_of_records_keep_the_order_of_fields() -> None:
     assert [field.name for field in dataclasses.fields(Town)] == ["name", "parts", "people"]
     assert dataclasses.is_dataclass(Town)
     assert Town.__match_args__ == ("name", "parts")
+
+
+def bare(annotations: dict[str, Any], **defaults: Any) -> type:
+    """A class with these fields."""
+    return type("Odd", (), {"__annotations__": annotations, "__doc__": "Odd.", **defaults})
+
+
+@pytest.mark.parametrize(
+    "odd",
+    [
+        bare({"a": int, "b": int}, b=dataclasses.field(default=4, kw_only=True)),
+        bare({"a": dataclasses.InitVar[int]}),
+        bare({"a": "InitVar[int]"}),
+        bare({"a": "dataclasses.InitVar[int]"}),
+        bare({"self": int}),
+    ],
+    ids=["kw_only", "InitVar", "as text", "with its module", "self"],
+)
+def test_what_records_do_not_know_is_refused_where_it_is_defined(odd: type) -> None:
+    with pytest.raises(TypeError, match="records"):
+        dataclass(frozen=True, slots=True)(odd)
+
+
+@pytest.mark.parametrize("frozen", [True, False])
+def test_frozen_and_other_records_do_not_inherit_from_each_other(frozen: bool) -> None:
+    base: type[Any] = dataclass(frozen=frozen, slots=True)(bare({"a": int}))
+    below = type("Below", (base,), {"__annotations__": {"b": int}, "__doc__": "Below."})
+    with pytest.raises(TypeError, match="cannot inherit"):
+        dataclass(frozen=not frozen, slots=True)(below)

@@ -25,19 +25,26 @@ else:
         """See `dataclasses.dataclass`."""
         if not slots:
             return dataclasses.dataclass(frozen=frozen, slots=slots, kw_only=kw_only)
-        return lambda cls: _record(cls, _FROZEN if frozen else _MUTABLE, kw_only=kw_only)
+        return lambda cls: _record(cls, frozen=frozen, kw_only=kw_only)
 
 
-def _record(cls: type[Any], shared: Mapping[str, Any], *, kw_only: bool) -> type[Any]:
+def _record(cls: type[Any], *, frozen: bool, kw_only: bool) -> type[Any]:
     namespace = dict(cls.__dict__)
     annotations = namespace.get("__annotations__")
     if annotations is None:
         annotations = inspect.get_annotations(cls)
-    names = [name for name, kind in annotations.items() if not _is_class_variable(kind)]
+    names = [name for name, kind in annotations.items() if _is_field(kind)]
     defaults = {name: namespace.pop(name) for name in names if name in namespace}
+    if "self" in annotations or any(
+        isinstance(each, dataclasses.Field) and each.kw_only is not dataclasses.MISSING for each in defaults.values()
+    ):
+        raise TypeError(f"{cls.__qualname__}: records know no field called self, and none that is kw_only by itself")
+    if any(base.__dict__.get("_is_frozen", frozen) != frozen for base in cls.__mro__):
+        raise TypeError(f"{cls.__qualname__}: a frozen record and one that is not cannot inherit from each other")
     inherited = {name for base in cls.__mro__[1:] for name in base.__dict__.get("__slots__", ())}
     for name in ("__dict__", "__weakref__"):
         namespace.pop(name, None)
+    shared = _FROZEN if frozen else _MUTABLE
     namespace |= {name: method for name, method in shared.items() if namespace.get(name) is None}
     namespace["__doc__"] = cls.__doc__ or cls.__name__
     namespace["__slots__"] = tuple(name for name in names if name not in inherited)
@@ -51,10 +58,18 @@ def _record(cls: type[Any], shared: Mapping[str, Any], *, kw_only: bool) -> type
     return decorated
 
 
-def _is_class_variable(kind: Any) -> bool:
+def _is_field(kind: Any) -> bool:
+    """Whether an annotation is that of a field. Raises TypeError for one that only the original would handle."""
     if isinstance(kind, str):
-        return kind.partition("[")[0] in ("ClassVar", "typing.ClassVar")
-    return not isinstance(kind, type) and (kind is ClassVar or get_origin(kind) is ClassVar)
+        name = kind.partition("[")[0].rpartition(".")[2]
+        is_class_variable, is_for_init = name == "ClassVar", name == "InitVar"
+    elif isinstance(kind, type):
+        return True
+    else:
+        is_class_variable, is_for_init = kind is ClassVar or get_origin(kind) is ClassVar, isinstance(kind, dataclasses.InitVar)
+    if is_for_init:
+        raise TypeError("records do not know InitVar")
+    return not is_class_variable
 
 
 class _OnDemand:
@@ -211,9 +226,10 @@ def _set_state(self: Any, state: list[Any]) -> None:
 
 
 _DESCRIPTION = {name: _OnDemand(name) for name in ("__dataclass_fields__", "__dataclass_params__", "__match_args__", "_compared")}
-_MUTABLE: dict[str, Any] = {**_DESCRIPTION, "__repr__": _repr, "__eq__": _eq, "__hash__": None}
+_MUTABLE: dict[str, Any] = {**_DESCRIPTION, "_is_frozen": False, "__repr__": _repr, "__eq__": _eq, "__hash__": None}
 _FROZEN: dict[str, Any] = {
     **_MUTABLE,
+    "_is_frozen": True,
     "__hash__": _hash,
     "__setattr__": _refuse_to_set,
     "__delattr__": _refuse_to_delete,
