@@ -111,7 +111,7 @@ def _other(facts: _Facts, status: int | None, message: str, detail: str) -> Mode
     if status in (400, 422) or (status is None and facts.codes & _BAD_REQUEST_CODES):
         code = next(iter(sorted(facts.codes - {str(status), "invalid_request_error"})), "")
         rejection = Rejection(facts.text, facts.parameter, code)
-        return RejectedRequest(message, rejection=rejection, status=status, detail=detail)
+        return RejectedRequest(f"{message} {_REJECTED}", rejection=rejection, status=status, detail=detail)
     if status is not None and status < 500 and status not in (408, 409, 425):
         return ModelConfigurationError(f"{message} Check the provider's address.", status=status, detail=detail)
     return TransientModelError(message, status=status, detail=detail)
@@ -122,6 +122,7 @@ def _sentence(words: str) -> str:
     return words if words.endswith((".", "!", "?", "…")) else f"{words}."
 
 
+_REJECTED = "Check the model's name, and what the configuration sets for it: temperature, max_tokens, reasoning_effort."
 _ADVICE = {
     401: "Check the provider's API key.",
     403: "The key may not use this model; check key and model name.",
