@@ -1,4 +1,4 @@
-"""Tests that are worth their time: each can fail, none is switched off, none replaces what it tests."""
+"""Tests that are worth their time: each can fail, none replaces what it tests."""
 
 import ast
 import re
@@ -32,23 +32,6 @@ def proves_nothing(source: Source) -> list[str]:
     return [f"{source.path}:{test.lineno}: {test.name} cannot fail" for test in tests if not can_fail(test)]
 
 
-AWAITED = re.compile(r"pytest\.mark\.xfail\(strict=True, reason='issue: .+'\)$")  # turns red when its issue makes it green
-
-
-def switched_off(source: Source) -> list[str]:
-    """Tests skipped whatever the circumstances, by mark or by their first statements, and expected failures that name no later issue."""
-    names = imported_names(source)
-    found = []
-    for function in functions(source):
-        marks = [ast.unparse(decorator) for decorator in function.decorator_list]
-        if any(re.match(r"pytest\.mark\.(skip\b|xfail\b)", mark) and not AWAITED.match(mark) for mark in marks):
-            found.append(f"{source.path}:{function.lineno}: {function.name} is switched off")
-        calls = [node.value for node in function.body if isinstance(node, ast.Expr) and isinstance(node.value, ast.Call)]
-        if is_test(function) and any(dotted_name(call.func, names) in {"pytest.skip", "pytest.xfail"} for call in calls):
-            found.append(f"{source.path}:{function.lineno}: {function.name} skips itself")
-    return found
-
-
 def replaces_own_code(source: Source) -> list[str]:
     """Mocks and patches of our own components: only the model is ever played, over real HTTP."""
     names = imported_names(source)
@@ -67,10 +50,6 @@ def replaces_own_code(source: Source) -> list[str]:
 
 def test_every_test_can_fail() -> None:
     assert [line for source in sources("tests") for line in proves_nothing(source)] == []
-
-
-def test_no_test_is_switched_off() -> None:
-    assert [line for source in sources("tests") for line in switched_off(source)] == []
 
 
 def test_nothing_of_ours_is_mocked_or_patched() -> None:
@@ -98,23 +77,6 @@ def test_every_folder_of_tests_is_a_package() -> None:
 )
 def test_a_test_that_cannot_fail_is_noticed(text: str) -> None:
     assert proves_nothing(sample(text))
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        "import pytest\n@pytest.mark.skip\ndef test_a() -> None:\n    assert work()",
-        "import pytest\n@pytest.mark.xfail(reason='later')\ndef test_a() -> None:\n    assert work()",
-        "import pytest\ndef test_a() -> None:\n    pytest.skip('not today')\n    assert work()",
-    ],
-)
-def test_a_test_that_is_switched_off_is_noticed(text: str) -> None:
-    assert switched_off(sample(text))
-    later = "import pytest\n@pytest.mark.xfail(strict=True, reason='issue: Durable sessions')\ndef test_a() -> None:\n    assert work()"
-    assert not switched_off(sample(later))
-    assert not switched_off(
-        sample("import pytest\ndef test_a() -> None:\n    if not online():\n        pytest.skip('offline')\n    assert work()")
-    )
 
 
 @pytest.mark.parametrize(
