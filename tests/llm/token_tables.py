@@ -26,6 +26,7 @@ from yagent.llm.http_engine import EngineServices, EngineSettings, HttpEngine
 from yagent.llm.inflight import InFlightGate
 from yagent.llm.quirks_table import quirks_for
 from yagent.llm.token_calibration import CalibrationStore
+from yagent.llm.token_ranks import exact_counter
 from yagent.llm.tokens import TokenCounter
 from yagent.llm.transport.http import HttpClients, HttpSettings
 from yagent.protocol.messages import Message, ModelIdentity, ToolDeclaration, ToolResult, Usage, result_message, user_message
@@ -119,7 +120,7 @@ async def table(family: Family, *, is_exact: bool, place: Path, clock: Clock) ->
             counter = TokenCounter(f"openai:played:{family.model}", store)
             if is_exact and family.ranks is not None:
                 await counter.load((family.ranks,))
-                assert counter.is_exact
+                assert await exact_counter(family.model, (family.ranks,)) is not None
             sessions.append(await session(family, kind, seed, counter, clock))
         found[kind] = (sessions[0], sessions[1])
     return found

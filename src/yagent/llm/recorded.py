@@ -111,12 +111,6 @@ class RecordedSession:
         self._taken: dict[str, _Place] = {}
         self._left: list[_Place] = []
 
-    @property
-    def unplayed(self) -> int:
-        """Turns nobody has asked for."""
-        begun = (place.conversation.played - place.position for place in (*self._left, *self._taken.values()))
-        return sum(begun) + sum(conversation.played for conversation in self._free)
-
     def report_unplayed(self) -> None:
         """Report the first conversation whose turns were not all asked for."""
         places = (*self._left, *self._taken.values(), *map(_Place, self._free))

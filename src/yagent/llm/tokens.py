@@ -35,11 +35,6 @@ class TokenCounter:
         self._exact: Callable[[str], int] | None = None
         self._known: dict[int, tuple[Message, Size]] = {}
 
-    @property
-    def is_exact(self) -> bool:
-        """Whether texts are counted with the model's own vocabulary."""
-        return self._exact is not None
-
     async def load(self, folders: Sequence[Path]) -> None:
         """Look for the model's vocabulary in `token_ranks.rank_folders`; meanwhile, and without one, counts are estimates. No network."""
         model = self._fingerprint.split(":", 2)[-1]

@@ -57,11 +57,6 @@ class ThoughtLog:
         return self._failures
 
     @property
-    def invalid(self) -> int:
-        """How many thoughts can be read and are not valid all the same (L-17, L-19)."""
-        return sum(bool(thought.problems()) for thought in self.thoughts())
-
-    @property
     def user_inputs(self) -> tuple[str, ...]:
         """What the user said, oldest first."""
         return tuple(entry.text for entry in self._entries if entry.thought is None)

@@ -16,7 +16,6 @@ from typing import Any
 
 from yagent.errors import YagentError
 from yagent.protocol.asks import Offer
-from yagent.records import dataclass
 from yagent.runtime import atomic, supervise
 from yagent.runtime.clock import Clock
 from yagent.runtime.regular_file import open_regular
@@ -29,14 +28,6 @@ logger = logging.getLogger(__name__)
 
 class GrantsFileError(YagentError):
     """The settings file does not hold what it should."""
-
-
-@dataclass(frozen=True, slots=True)
-class StoredGrant:
-    """One grant as listed to the user."""
-
-    project: str
-    rule: str
 
 
 class Grants:
@@ -77,7 +68,7 @@ class Grants:
         rule = parse_rule(offer.rule)
         if offer.scope == "project" and self._file is not None:
             try:
-                await self._change(self._key(), add=rule.text)
+                await self._store(self._file, rule.text)
             except (OSError, YagentError) as error:
                 self._session.append(rule)
                 return f"the grant {rule.text} holds for this session only: {self._file} could not be written ({error})"
@@ -86,42 +77,13 @@ class Grants:
         self._session.append(rule)
         return None
 
-    async def revoke(self, rule: str, *, project: str | None = None) -> bool:
-        """Take a grant back, from this session and from the file; say whether there was one."""
-        key = project or self._key()
-        before = len(self._session) + len(self._stored)
-        if key == self._key():
-            self._session = [kept for kept in self._session if kept.text != rule]
-            self._stored = [kept for kept in self._stored if kept.text != rule]
-        stored = False
-        if self._file is not None and any(grant == StoredGrant(key, rule) for grant in await self.stored()):
-            await self._change(key, remove=rule)
-            stored = True
-        return stored or len(self._session) + len(self._stored) < before
-
-    async def stored(self) -> tuple[StoredGrant, ...]:
-        """List the grants of all projects. Raises GrantsFileError when the file is not readable."""
-        if self._file is None:
-            return ()
-        content = await supervise.in_thread(_read, self._file)
-        projects = content.get(PROJECTS)
-        names = projects if isinstance(projects, dict) else {}
-        return tuple(StoredGrant(name, text) for name in names for text in _texts_of(content, name))
-
-    def session_rules(self) -> tuple[str, ...]:
-        """List what holds for this session only."""
-        return tuple(rule.text for rule in self._session)
-
     def _key(self) -> str:
         return os.path.realpath(self._project)
 
-    async def _change(self, key: str, *, add: str = "", remove: str = "") -> None:
-        file = self._file
-        if file is None:
-            return
+    async def _store(self, file: Path, rule: str) -> None:
         await supervise.in_thread(atomic.make_private_directory, file.parent)
         async with atomic.locked(file, clock=self._clock):
-            await supervise.in_thread(_rewrite, file, key, add, remove)
+            await supervise.in_thread(_rewrite, file, self._key(), rule)
 
 
 def _read(file: Path) -> dict[str, Any]:
@@ -154,20 +116,16 @@ def _usable(texts: Sequence[str]) -> tuple[list[Rule], list[str]]:
     return rules, problems
 
 
-def _rewrite(file: Path, key: str, add: str, remove: str) -> None:
+def _rewrite(file: Path, key: str, rule: str) -> None:
     try:
         content = _read(file)
     except GrantsFileError:
         _keep_aside(file)
         content = {}
-    kept = [text for text in _texts_of(content, key) if text not in (add, remove)]
-    rules = [*kept, add] if add else kept
     projects = content.setdefault(PROJECTS, {})
-    if rules:
-        project = projects.get(key)
-        projects[key] = {**(project if isinstance(project, dict) else {}), "rules": rules}
-    else:
-        projects.pop(key, None)
+    project = projects.get(key)
+    rules = [*(text for text in _texts_of(content, key) if text != rule), rule]
+    projects[key] = {**(project if isinstance(project, dict) else {}), "rules": rules}
     atomic.write_bytes(file, (json.dumps(content, ensure_ascii=False, indent=2) + "\n").encode(), mode=0o600)
 
 
