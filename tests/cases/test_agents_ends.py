@@ -195,6 +195,7 @@ async def test_J04_a_stop_reaches_children_wherever_they_wait(sessions: Sessions
         assert (len(model_server.exchanges), model_server.in_flight) == (requests, 0)
 
 
+@pytest.mark.slow
 async def test_J10_a_hundred_delegations_in_one_reply_each_have_one_result_and_no_crowd_forms(
     sessions: Sessions, model_server: ModelServer
 ) -> None:

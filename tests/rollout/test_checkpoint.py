@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.rollout.conversations import CONTEXT, THREE_TURNS, activity, answered, asked, checkpoint, ended, said, write
@@ -106,6 +106,7 @@ def test_a_killed_process_needs_no_checkpoint(tmp_path: Path) -> None:
     assert (again.checkpoint, degraded(again, ROOMY)) == (None, ())
 
 
+@settings(max_examples=50)  # two conversations of any kind are much to make up
 @given(st.lists(MESSAGES, max_size=4), st.lists(MESSAGES, max_size=4))
 def test_a_digest_tells_conversations_apart_and_survives_the_record(one: list[Message], other: list[Message]) -> None:
     assert digest(one) == digest([message_from_json(message_to_json(message)) for message in one])

@@ -306,6 +306,7 @@ FRAGMENTS = (
 )
 
 
+@pytest.mark.slow
 @settings(max_examples=80, deadline=None)
 @given(
     first=st.sampled_from(FRAGMENTS),
