@@ -14,6 +14,7 @@ from tests.support.fixtures import model_server as model_server
 from tests.support.fixtures import sessions as sessions
 from tests.support.fixtures import workspace as workspace
 from tests.support.fixtures import yagent as yagent
+from tests.support.processor_time import Watch
 from tests.support.virtual_time import VirtualClock, VirtualTimeLoop
 
 FOREIGN_VARIABLE = re.compile(r"YAGENT_.*|.*_API_KEY|.*_BASE_URL|(https?|all|no)_proxy", re.IGNORECASE)
@@ -39,7 +40,8 @@ def isolated_home(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Register the mark that gives a test the real event loop."""
+    """Register the mark that gives a test the real event loop, and what watches over the time of those not marked slow."""
+    config.pluginmanager.register(Watch())
     config.addinivalue_line("markers", "real_time: runs on the real event loop, with `SystemClock`")
 
 
