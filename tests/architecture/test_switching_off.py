@@ -2,6 +2,7 @@
 
 import ast
 import re
+from collections import Counter
 from collections.abc import Iterator
 
 import pytest
@@ -15,7 +16,7 @@ EXPECTED_FAILURE = "pytest.mark.xfail"
 SURE = (ast.With, ast.AsyncWith, ast.Try, ast.ClassDef)  # their bodies are run
 BRANCHES = (ast.If, ast.Match, ast.For, ast.AsyncFor, ast.While, ast.Try)
 SWITCHES = ("__test__", "collect_ignore", "collect_ignore_glob")  # names by which pytest leaves whole classes, modules and files out
-WORDS = re.compile(r"skip|xfail|exit|SkipTest|__test__|collect_ignore")
+WORDS = re.compile(r"skip|xfail|exit|return|raise|SkipTest|__test__|collect_ignore")
 ASKING = (ast.Name, ast.Attribute, ast.Call, ast.Subscript, ast.Await)
 
 
@@ -27,6 +28,9 @@ def switched_off(source: Source) -> list[str]:
     found = [(node.lineno, what) for node in _unconditional(source.tree, names, constants) for what in _marked(node, names, constants)]
     bodies = [source.tree.body, *(each.body for each in functions(source) if _is_run_by_pytest(each, names))]
     found += [(node.lineno, what) for body in bodies for node in _always(body, constants) for what in _left(node, names)]
+    found += [
+        (each.lineno, "nothing behind it is run") for body in bodies for each in body[:-1] if isinstance(each, ast.Return | ast.Raise)
+    ]
     return [f"{source.path}:{line}: {what}" for line, what in sorted(set(found))]
 
 
@@ -40,10 +44,11 @@ def _names(source: Source) -> dict[str, str]:
 
 
 def _constants(source: Source) -> frozenset[str]:
-    """The names of the module that stand for a value which is written down there, and is no question."""
+    """The names of the module that are given a value once, which is written down there and is no question."""
+    given = Counter(node.id for node in source.nodes if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store))
     assigned = [node for node in source.tree.body if isinstance(node, ast.Assign)]
     simple = [node for node in assigned if not any(isinstance(part, ASKING) for part in ast.walk(node.value))]
-    return frozenset(target.id for node in simple for target in node.targets if isinstance(target, ast.Name))
+    return frozenset(target.id for node in simple for target in node.targets if isinstance(target, ast.Name) and given[target.id] == 1)
 
 
 def _asks(condition: ast.expr, constants: frozenset[str]) -> bool:
@@ -158,6 +163,7 @@ TEST = "def test_a() -> None:\n    assert work()\n"
         "def test_a() -> None:\n    with room():\n        found = work()\n        pytest.skip('not today')\n    assert found",
         "def test_a() -> None:\n    if True:\n        pytest.skip('not today')\n    assert work()",
         "def test_a() -> None:\n    return pytest.skip('not today')",
+        "def test_a() -> None:\n    return\n    assert work()",
         "@pytest.fixture(autouse=True)\ndef room() -> None:\n    pytest.skip('not today')",
         "@pytest.mark.xfail\n" + TEST,
         "@pytest.mark.xfail(reason='later')\n" + TEST,
@@ -178,6 +184,7 @@ def test_a_test_that_is_switched_off_is_noticed(text: str) -> None:
         "@pytest.mark.skipif(os.geteuid() == 0, reason='root reads everything')\n" + TEST,
         "@pytest.mark.skipif('sys.platform == \"win32\"', reason='no such thing there')\n" + TEST,
         "ONLINE = reachable()\n@pytest.mark.skipif(not ONLINE, reason='offline')\n" + TEST,
+        "OLD = False\nif sys.version_info < (3, 12):\n    OLD = True\n@pytest.mark.skipif(OLD, reason='too old')\n" + TEST,
         "pytestmark = [pytest.mark.skipif(sys.platform != 'linux', reason='a Linux call')]\n" + TEST,
         "CASES = [pytest.param(2, marks=pytest.mark.skip if offline() else ())]\n" + TEST,
         "if sys.platform != 'linux':\n    pytest.skip('a Linux call', allow_module_level=True)\n" + TEST,
