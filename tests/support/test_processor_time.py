@@ -7,8 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.processor_time import CROWD, PROCESSOR_SECONDS, WALL_SECONDS, Spent, Watch, slowness
+from tests.support.processor_time import CROWD, NOISE, PROCESSOR_SECONDS, WALL_SECONDS, Spent, Watch, slowness
 
+SURE = PROCESSOR_SECONDS * NOISE
 ROOT = Path(__file__).resolve().parents[2]
 SAMPLE = """
 import os, subprocess, sys
@@ -40,12 +41,12 @@ PLUGIN = """
 from tests.support.processor_time import Watch
 
 def pytest_configure(config):
-    config.pluginmanager.register(Watch(limit=0.1, slowness=lambda: 1.0))
+    config.pluginmanager.register(Watch(limit=0.03, slowness=lambda: 1.0))
 """
 
 
 def outcomes(place: Path) -> dict[str, str]:
-    """Test to outcome, of the sample run by itself with a limit of a tenth of a second."""
+    """Test to outcome, of the sample run by itself with a limit of 30 ms, so that 120 ms are surely too much."""
     (place / "test_sample.py").write_text(SAMPLE)
     (place / "conftest.py").write_text(PLUGIN)
     (place / "pytest.ini").write_text("[pytest]\nmarkers = slow\n")
@@ -67,10 +68,10 @@ def test_a_test_that_takes_long_fails_unless_it_is_marked(tmp_path: Path) -> Non
 @pytest.mark.parametrize(
     ("spent", "slower", "is_fine"),
     [
-        (Spent(PROCESSOR_SECONDS - 0.1, 2.0), 1.0, True),
-        (Spent(PROCESSOR_SECONDS + 0.1, 2.2), 1.0, False),
-        (Spent(PROCESSOR_SECONDS + 0.1, 2.2), 1.5, True),
-        (Spent(PROCESSOR_SECONDS * 1.5 + 0.1, 3.2), 1.5, False),
+        (Spent(SURE - 0.1, 2.0), 1.0, True),
+        (Spent(SURE + 0.1, 2.2), 1.0, False),
+        (Spent(SURE + 0.1, 2.2), 1.5, True),
+        (Spent(SURE * 1.5 + 0.1, 3.2), 1.5, False),
         (Spent(0.0, WALL_SECONDS - 0.1), 1.0, True),
         (Spent(0.0, WALL_SECONDS + 0.1), 1.0, False),
         (Spent(1.0, WALL_SECONDS + CROWD - 0.1), 1.0, True),
