@@ -137,6 +137,16 @@ def test_a_tree_with_a_secret_is_not_taken_from_a_directory_below_its_top(room: 
 
 
 @pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("magic", [":/", ":(top)", ":(top,literal)", ":/:"])
+@pytest.mark.parametrize("verb", ["add", "diff HEAD --", "grep key --", "commit -m x --"])
+@pytest.mark.parametrize("name", [".ssh/id_rsa", ".netrc"])
+def test_a_secret_named_from_the_top_of_the_tree_is_not_reached_unasked(room: Room, verb: str, magic: str, name: str, mode: Mode) -> None:
+    below = f"cd ~/projects && git {verb} '{magic}{name}'"
+    (room.home / ".git").mkdir()
+    assert room.shell(below, room.permissions(mode)).decision is not ALLOW
+
+
+@pytest.mark.parametrize("mode", MODES)
 @pytest.mark.parametrize(
     "line",
     ["ln -s ~ x", "ln -s ~", "ln -st src ~", "ln -s --target-directory=src ~", "ln -s ../home x", "ln -s ../../home src/x", "cp -s ~ x"],

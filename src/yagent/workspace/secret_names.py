@@ -57,10 +57,7 @@ def tells_of_secrets(analysis: Analysis, operands: OperandJudge, home: Path | No
 def _packed(command: Command, operands: OperandJudge) -> Finding | None:
     """A refusal for an archive, a copy or a search of a directory that a secret is somewhere below, or a link to one that is followed."""
     taken = gathered((command.name or "").rsplit("/", 1)[-1], command.words[1:])
-    tops: list[str] = []
-    if taken is not None and taken.whole_tree:
-        places = (*sorted(command.directories or ()), *_named_directories(command, operands))
-        tops = [tree_around(place, operands.paths.guard.file_system) for place in places]
+    tops = _tops(command, operands) if taken is not None and taken.whole_tree else []
     for location in _directories(taken.sources, command, operands, tops) if taken is not None else ():
         try:
             protection = operands.paths.protected.secret_below(location)
@@ -99,7 +96,8 @@ def _directories(sources: Sequence[Word], command: Command, operands: OperandJud
 
 def _elsewhere(analysis: Analysis, operands: OperandJudge) -> Iterator[Finding]:
     """Questions about relative words that name a secret in another directory than the one that is known: one that the command names
-    (`-C ~`), one a variable leads to (`HOME=~/x`), any that the line goes to when functions, traps and the like change where it is."""
+    (`-C ~`), one a variable leads to (`HOME=~/x`), the top of a repository (`:/x`), any that the line goes to when functions, traps and the
+    like change where it is."""
     commands = tuple(every_command(analysis.commands))
     common: list[str] = []
     for command in commands:
@@ -108,8 +106,10 @@ def _elsewhere(analysis: Analysis, operands: OperandJudge) -> Iterator[Finding]:
     if analysis.hazards and operands.completions is not None:
         common += [base for base in operands.completions.reached if base.startswith("/") and HOLE not in base]
     for command in commands:
-        words = [*command.words[1:], *(redirection.target for redirection in command.redirections)]
-        bases = dict.fromkeys((*_named_directories(command, operands), *common))
+        own = _own_words(command)
+        words = [*own, *(redirection.target for redirection in command.redirections)]
+        tops = _tops(command, operands) if own != tuple(command.words[1:]) else []
+        bases = dict.fromkeys((*_named_directories(command, operands), *tops, *common))
         for word in words if bases else ():
             place = next((place for piece in _relative(word) for base in bases if (place := _secret_in(base, piece, operands))), None)
             if place is not None:
@@ -117,11 +117,22 @@ def _elsewhere(analysis: Analysis, operands: OperandJudge) -> Iterator[Finding]:
 
 
 def _named_directories(command: Command, operands: OperandJudge) -> tuple[str, ...]:
-    own = map(plain_pathspec, command.words[1:]) if (command.name or "").rsplit("/", 1)[-1] == "git" else command.words[1:]
-    words = (*own, *(assignment.value for assignment in command.assignments))
+    words = (*_own_words(command), *(assignment.value for assignment in command.assignments))
     pieces = [piece for word in words for piece, _ in candidates(word.value or word.guess)]
     found = _places_of(pieces, command.directories or (), operands)
     return tuple(dict.fromkeys(str(location.resolved) for location in found if location.is_directory))
+
+
+def _own_words(command: Command) -> tuple[Word, ...]:
+    """The words after the command's name; those of git without the magic of pathspecs."""
+    words = tuple(command.words[1:])
+    return tuple(map(plain_pathspec, words)) if (command.name or "").rsplit("/", 1)[-1] == "git" else words
+
+
+def _tops(command: Command, operands: OperandJudge) -> list[str]:
+    """The tops of the working trees that a git command may mean."""
+    places = (*sorted(command.directories or ()), *_named_directories(command, operands))
+    return [tree_around(place, operands.paths.guard.file_system) for place in places]
 
 
 def _relative(word: Word) -> list[str]:
