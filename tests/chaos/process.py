@@ -18,7 +18,7 @@ from yagent.protocol.stop import StopReason
 
 SEED = "CHAOS_SEED"
 LIMIT = 60.0  # seconds of real time for a whole run
-CONFIG = '[llm]\nheader_timeout = "1s"\nchunk_timeout = "1s"\ntimeout = "8s"\nmax_retries = 2\nstep_retries = 1\n'
+CONFIG = '[llm]\nheader_timeout = "1s"\nchunk_timeout = "1s"\ntimeout = "8s"\nmax_retries = 2\nstep_retries = 2\n'
 
 
 def weather(seed: int) -> Weather:

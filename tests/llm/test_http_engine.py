@@ -93,8 +93,11 @@ async def test_trouble_is_tried_again_and_what_came_before_is_void(
     trouble: Chaos, api_format: str, make_engine: EngineMaker, model_server: ModelServer
 ) -> None:
     text = "Wörter, die nur einmal kommen dürfen. " * 5
+    model_server.play({"Director": ["here"]})
+    engine = make_engine(api_format)
+    await ask(engine, "other")  # with a server that was reached before there is patience
     model_server.play({"Director": [Reply(text=text, chaos=(trouble, trouble))]})
-    events = await events_of(dialogue(make_engine(api_format)))
+    events = await events_of(dialogue(engine))
     retries = [event for event in events if isinstance(event, Retrying)]
     assert [event.attempt for event in retries] == [1, 2]
     assert sum(isinstance(event, Sent) for event in events) == 3
@@ -123,6 +126,16 @@ async def test_what_never_gets_better_ends_with_the_last_error(
     assert len(model_server.exchanges) == 6
 
 
+async def test_a_server_that_never_replied_is_tried_once_more_and_then_told_with_what_to_check(
+    make_engine: EngineMaker, model_server: ModelServer, clock: VirtualClock
+) -> None:
+    model_server.play({"Director": [Reply(text="x", chaos=(Chaos("reset_before_headers"),) * 9)]})
+    started = clock.now()
+    with pytest.raises(TransientModelError, match=r"Gave up after 2 attempts\. Check the network, a proxy, and the base URL http://127"):
+        await ask(make_engine())
+    assert (len(model_server.exchanges), 10 <= clock.now() - started < 13) == (2, True)
+
+
 async def test_retries_that_are_off_send_one_request(api_format: str, make_engine: EngineMaker, model_server: ModelServer) -> None:
     model_server.play({"Director": [Reply(text="x", chaos=(status(500),))]})
     with pytest.raises(TransientModelError):
@@ -130,10 +143,13 @@ async def test_retries_that_are_off_send_one_request(api_format: str, make_engin
     assert len(model_server.exchanges) == 1
 
 
+@pytest.mark.parametrize(
+    "trouble", [status(500), Chaos("reset_before_headers"), Chaos("close_mid_stream"), Chaos("error_in_stream")], ids=lambda it: it.kind
+)
 async def test_a_short_time_limit_leaves_no_room_for_a_second_request(
-    make_engine: EngineMaker, model_server: ModelServer, clock: VirtualClock
+    trouble: Chaos, make_engine: EngineMaker, model_server: ModelServer, clock: VirtualClock
 ) -> None:
-    model_server.play({"Director": [Reply(text="x", chaos=(status(500),))]})
+    model_server.play({"Director": [Reply(text="x", chaos=(trouble,))]})
     started = clock.now()
     with pytest.raises(TransientModelError, match="only 5 s of the call's time limit are left"):
         await ask(make_engine(settings=EngineSettings(timeout=5.0)))

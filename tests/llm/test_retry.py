@@ -21,7 +21,7 @@ def test_what_cannot_get_better_is_not_tried_again(error: ModelError) -> None:
 @pytest.mark.parametrize(
     ("error", "delays"),
     [
-        (TransientModelError("dropped"), [1, 2, 4, 8, 16]),
+        (TransientModelError("dropped"), [10, 20, 40, 80, 120]),
         (TransientModelError("500", status=500), [10, 20, 40, 80, 120]),
         (RateLimited("overloaded in a stream"), [10, 20, 40, 80, 120]),
         (RateLimited("429", retry_after=2.0, status=429), [2, 2, 3, 7, 15]),

@@ -64,7 +64,7 @@ class HttpEngine:
         self._endpoint = endpoint
         self._settings = settings
         self._services = services
-        self._proven = False
+        self._reached = self._proven = False  # by any reply at all, by a whole one
 
     @property
     def identity(self) -> ModelIdentity:
@@ -95,7 +95,7 @@ class HttpEngine:
     def _after(self, error: ModelError, failures: int, deadline: Deadline) -> Retrying:
         """The wait before the next attempt; raises what the caller gets when there is none. Nothing of either tells a key."""
         error.args, error.detail = (self._endpoint.without_secrets(str(error)),), self._endpoint.without_secrets(error.detail)
-        never_reached = not self._proven and error.status is None
+        never_reached = not self._reached
         settings = self._settings.retry.hasty() if never_reached else self._settings.retry
         verdict = judge(error, failures=failures, remaining=deadline.remaining(), settings=settings, random=self._services.random)
         logger.info("attempt %d with %s failed: %s", failures, self.identity.fingerprint, error)
@@ -122,6 +122,7 @@ class HttpEngine:
         request = HttpRequest("POST", self._endpoint.url(self._dialect.path), self._headers(), encoder.body(options))
         yield Sent(sum(map(len, request.body)))
         async with self._services.clients.send(request, deadline) as reply:
+            self._reached = True
             if not 200 <= reply.status < 300:
                 now = self._services.clock.wall().timestamp()
                 raise self._dialect.classify(reply.status, reply.headers, await reply.read_some(), now)
