@@ -1,11 +1,12 @@
 """Verified, unverified, stale or nothing to verify: by recorded ends and hashes, whatever the commands are called."""
 
+import json
 from pathlib import Path
 
 import pytest
 
 from tests.blackboard.boards import Workspace
-from yagent.blackboard.evidence import Evidence, Look
+from yagent.blackboard.evidence import Evidence, Look, command_data, command_from
 from yagent.blackboard.verification import Verification, verification
 from yagent.errors import YagentError
 
@@ -28,7 +29,7 @@ def test_nothing_changed_is_nothing_to_verify(files: Workspace) -> None:
 
 
 def test_changes_without_a_command_are_unverified(files: Workspace) -> None:
-    assert verification(files.evidence(), CHANGED) == Verification("unverified", "no command ran after the last edit")
+    assert verification(files.evidence(), CHANGED) == Verification("unverified", "no check ran after the last edit")
 
 
 def test_a_command_that_succeeded_after_the_last_edit_verifies_whatever_it_is_called(files: Workspace) -> None:
@@ -47,7 +48,7 @@ def test_a_command_that_failed_verifies_nothing_whatever_it_is_called(files: Wor
 def test_a_command_that_was_stopped_verifies_nothing(files: Workspace) -> None:
     evidence = files.evidence()
     evidence.ran("pytest", None, b"", CHANGED)
-    assert "it was stopped, or is a pipe" in verification(evidence, CHANGED).reason
+    assert "it was stopped, or another command's end took its place" in verification(evidence, CHANGED).reason
 
 
 def test_a_harmless_command_does_not_hide_one_that_failed(files: Workspace) -> None:
@@ -106,3 +107,19 @@ def test_a_file_that_cannot_be_read_is_not_known_to_be_the_same() -> None:
     evidence = Evidence(Look(refuse))
     evidence.ran("pytest", 0, b"", ["a.py"])
     assert verification(evidence, ["a.py"]) == Verification("stale", "edited after `pytest`: a.py")
+
+
+def test_a_command_that_only_reads_neither_proves_nor_disproves(files: Workspace) -> None:
+    evidence = files.evidence()
+    evidence.ran("git status --short", 0, b" M a.py", CHANGED, checks=False)
+    assert verification(evidence, CHANGED) == Verification("unverified", "no check ran after the last edit")
+    evidence.ran("pytest", 0, b"", CHANGED)
+    evidence.ran("grep -q nothing a.py", 1, b"", CHANGED, checks=False)
+    assert verification(evidence, CHANGED).state == "verified"
+
+
+def test_what_a_command_is_stays_known_on_the_record(files: Workspace) -> None:
+    evidence = files.evidence()
+    for checks in (True, False):
+        ran = evidence.ran("pytest", 0, b"", CHANGED, checks=checks)
+        assert command_from(json.loads(json.dumps(command_data(ran)))) == ran

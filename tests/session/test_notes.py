@@ -114,22 +114,30 @@ async def test_one_delegation_over_and_over_is_a_circle_though_each_has_its_numb
     assert (result.stop_reason, len(result.delegations)) == (StopReason.LOOP_DETECTED, END)
 
 
-async def test_what_was_changed_and_not_proven_is_unverified_until_a_command_proves_it(
-    sessions: Sessions, model_server: ModelServer
+@pytest.mark.parametrize(
+    ("command", "state"),
+    [
+        ("", "unverified"),
+        ("git status --short; cat made.txt", "unverified"),
+        ("python3 -m unittest nothing; echo finished", "unverified"),
+        ("python3 -m unittest nothing 2>&1 | tail -1", "unverified"),
+        ("python3 -c \"open('made.txt')\" && cat made.txt", "verified"),
+    ],
+)
+async def test_what_was_changed_is_unverified_until_a_check_proves_it(
+    command: str, state: str, sessions: Sessions, model_server: ModelServer
 ) -> None:
     async def coding(agent: Agent) -> Reply:
         await agent.call("create_file", path="made.txt", content="made\n")
-        if "prove" in agent.view.task:
-            assert "run#" in await agent.call("run_bash", command="cat made.txt")
+        if command:
+            assert "[exit code 0" in await agent.call("run_bash", command=command)
         return hand_over("made it")
 
-    for task, state in (("make", "unverified"), ("prove", "verified")):
-        model_server.play({"are the Director": [call("delegate_coding", task=task), "done"], "are Coding": coding})
-        async with sessions.open(mode="yolo") as opened:
-            result = await opened.do("the task")
-        assert result.verification == state, result.warnings
-        assert f" · {state}]" in model_server.views[-1].entries[-1].results[0].text
-        (sessions.workspace / "made.txt").unlink()
+    model_server.play({"are the Director": [call("delegate_coding", task="make"), "done"], "are Coding": coding})
+    async with sessions.open(mode="yolo") as opened:
+        result = await opened.do("the task")
+    assert result.verification == state, result.warnings
+    assert f" · {state}]" in model_server.views[-1].entries[-1].results[0].text
 
 
 async def test_a_cited_command_is_stale_once_another_agent_edits_a_file_that_it_could_have_read(
@@ -222,7 +230,7 @@ async def test_switched_off_nothing_is_written_or_shown(sessions: Sessions, mode
 async def test_what_proved_a_change_still_proves_it_when_the_session_goes_on(sessions: Sessions, model_server: ModelServer) -> None:
     async def coding(agent: Agent) -> Reply:
         await agent.call("create_file", path="made.txt", content="made\n")
-        await agent.call("run_bash", command="cat made.txt")
+        await agent.call("run_bash", command="python3 -c \"open('made.txt')\"")
         return hand_over("made it")
 
     async def director(agent: Agent) -> Reply:

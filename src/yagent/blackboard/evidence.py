@@ -66,7 +66,8 @@ class Verdict:
 
 @dataclass(frozen=True, slots=True)
 class CommandEvidence:
-    """A command that ran to some end: None as `exit_code` where it has none of its own: it was stopped, or is a pipe.
+    """A command that ran to some end: None as `exit_code` where it has none of its own: it was stopped, or the exit code of its line is
+    that of another command. `checks`: its end may depend on what files hold, so that it can prove something.
 
     `covered` are the files that the task had changed until then, with the hash of their content, None for those that were gone.
     """
@@ -76,6 +77,7 @@ class CommandEvidence:
     exit_code: int | None
     output_hash: str
     covered: Mapping[str, str | None] = field(default_factory=dict)
+    checks: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,13 +133,13 @@ class Evidence:
         """All recorded commands, oldest first."""
         return tuple(self._commands.values())
 
-    def ran(self, command: str, exit_code: int | None, output: bytes, changed: Iterable[str]) -> CommandEvidence:
+    def ran(self, command: str, exit_code: int | None, output: bytes, changed: Iterable[str], *, checks: bool = True) -> CommandEvidence:
         """Record how a command ended; `changed` are the files that the task has changed until now."""
         covered: Mapping[str, str | None] = MappingProxyType(self.hashes_of(sorted(set(changed))))
         newest = next(reversed(self.commands), None)
         if newest is not None and newest.covered == covered:
             covered = newest.covered  # many commands run between two edits
-        evidence = CommandEvidence(f"run#{next(self._numbers)}", command, exit_code, digest(output), covered)
+        evidence = CommandEvidence(f"run#{next(self._numbers)}", command, exit_code, digest(output), covered, checks)
         self._commands[evidence.id] = evidence
         return evidence
 
@@ -297,7 +299,7 @@ class Evidence:
 def command_data(each: CommandEvidence) -> dict[str, object]:
     """A recorded command as JSON data."""
     own = {"id": each.id, "command": each.command, "exit_code": each.exit_code, "output_hash": each.output_hash}
-    return {**own, "covered": dict(each.covered)}
+    return {**own, "covered": dict(each.covered), **({} if each.checks else {"checks": False})}
 
 
 def command_from(data: Mapping[str, Any]) -> CommandEvidence:
@@ -310,7 +312,7 @@ def command_from(data: Mapping[str, Any]) -> CommandEvidence:
             "output_hash": str(output),
             "covered": dict(covered),
         }:
-            return CommandEvidence(name, line, code, output, MappingProxyType(covered))
+            return CommandEvidence(name, line, code, output, MappingProxyType(covered), data.get("checks") is not False)
     raise TypeError("what should be a recorded command is none")
 
 

@@ -1,7 +1,7 @@
 """Whether what was changed is proven by a command that ran afterwards.
 
-What a command proves is not known and not guessed from its name: what counts is that it ended with exit code 0 while every changed file
-was as it is now, and that no other command ended otherwise then.
+What a check proves is not known and not guessed from its name: what counts is that it ended with exit code 0 while every changed file
+was as it is now, and that no other check ended otherwise then. A command that is known to read or move files only is no check.
 """
 
 from collections.abc import Collection
@@ -30,7 +30,8 @@ def verification(evidence: Evidence, changed: Collection[str]) -> Verification:
     if not changed:
         return Verification("none")
     newest: dict[str, CommandEvidence] = {}
-    for each in evidence.commands:  # a command that ran again counts as it ended last, and then
+    checks = [each for each in evidence.commands if each.checks]
+    for each in checks:  # a command that ran again counts as it ended last, and then
         line = " ".join(each.command.split())
         newest.pop(line, None)
         newest[line] = each
@@ -42,9 +43,9 @@ def verification(evidence: Evidence, changed: Collection[str]) -> Verification:
         return Verification("unverified", f"{_shown(failed)} {_ended(failed)} after the last edit and was not run again")
     if fresh:
         return Verification("verified", proof=fresh[-1])
-    before = [each for each in evidence.commands if each.exit_code == 0 and not each.covered.keys().isdisjoint(changed)]
+    before = [each for each in checks if each.exit_code == 0 and not each.covered.keys().isdisjoint(changed)]
     if not before:
-        return Verification("unverified", "no command ran after the last edit" if not covering else "no command succeeded")
+        return Verification("unverified", "no check ran after the last edit" if not covering else "no check succeeded")
     edited = sorted(edited_since(before[-1], now))
     return Verification("stale", f"edited after {_shown(before[-1])}: {', '.join(edited[:5])}{' …' if len(edited) > 5 else ''}")
 
@@ -56,7 +57,7 @@ def _shown(evidence: CommandEvidence) -> str:
 
 def _ended(evidence: CommandEvidence) -> str:
     return (
-        "has no exit code of its own (it was stopped, or is a pipe)"
+        "has no exit code of its own (it was stopped, or another command's end took its place)"
         if evidence.exit_code is None
         else f"ended with exit code {evidence.exit_code}"
     )

@@ -14,7 +14,10 @@ from yagent.runtime.supervise import in_thread
 
 MOMENT = 0.25  # seconds after the first call begins: its request is on the way then
 
-LATER = ("yagent.workspace.shell_judge", "yagent.rollout.checkpoint", "yagent.rollout.replay", "yagent.compression.tiers")
+LATER = (
+    *("yagent.workspace.shell_judge", "yagent.workspace.exit_codes"),
+    *("yagent.rollout.checkpoint", "yagent.rollout.replay", "yagent.compression.tiers"),
+)
 DIALECTS = ("chat", "messages", "responses")  # each reads its replies with a part of its own
 
 logger = logging.getLogger(__name__)

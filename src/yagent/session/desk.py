@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Awaitable, Callable, Sequence
+from functools import partial
 from pathlib import Path
 
 from yagent.agents.delegation.handover import Handed, References
@@ -83,10 +84,10 @@ class Desk:
             return text
         return await self._artifacts.read(identifier)
 
-    async def ran(self, recorder: Recorder, command: str, exit_code: int | None, output: bytes) -> str:
+    async def ran(self, recorder: Recorder, command: str, exit_code: int | None, output: bytes, *, checks: bool = True) -> str:
         """Keep the end of a command with the files it found changed, on the record too; gives the id by which it can be cited."""
         changed = await self.changed()
-        evidence = await in_thread(self._evidence.ran, command, exit_code, output, changed)
+        evidence = await in_thread(partial(self._evidence.ran, command, exit_code, output, changed, checks=checks))
         recorder.append(EventMessage(COMMAND_ENDED, command_data(evidence)))
         return evidence.id
 

@@ -101,7 +101,14 @@ class Asker(Protocol):
         ...
 
 
-async def not_recorded(command: str, exit_code: int | None, output: bytes) -> str:
+class RecordCommand(Protocol):
+    """Keeps how a command ended (None: by no end of its own), and whether it checks anything; gives its id, or ""."""
+
+    def __call__(self, command: str, exit_code: int | None, output: bytes, *, checks: bool = True) -> Awaitable[str]:
+        """Keep it."""
+
+
+async def not_recorded(command: str, exit_code: int | None, output: bytes, *, checks: bool = True) -> str:
     """Ends of commands are not kept as evidence."""
     return ""
 
@@ -122,7 +129,7 @@ class Scope:
     consult: Consult
     remaining: Callable[[], float | None]  # seconds until this run's total limit; None without one
     queueing: Callable[[], AbstractContextManager[None]] = nullcontext  # stops this run's timers for as long as it waits for its turn
-    ran: Callable[[str, int | None, bytes], Awaitable[str]] = not_recorded  # keeps how a command ended (None: stopped); its id, or ""
+    ran: RecordCommand = not_recorded
     warn: Callable[[str], None] = lambda text: None  # tells people what the task's account has to say of it
     at_once: Callable[[], bool] = lambda: False  # whether what this run started is to be ended without being asked to first
 

@@ -79,9 +79,15 @@ async def test_a_background_command_is_not_shown_like_one_that_has_run(running: 
 
 
 async def test_the_exit_code_of_a_pipe_is_called_so(running: Desk) -> None:
-    output = await running.make("run_bash", command="false | cat")
+    output = await running.make("run_bash", command="make nothing | cat")
     assert "[exit code 0 of the pipe's last command (set -o pipefail in front shows failures of the others); " in output.text
-    assert "of the pipe's" not in (await running.make("run_bash", command="false || true")).text
+    assert "of the pipe's" not in (await running.make("run_bash", command="make nothing || false")).text
+
+
+async def test_an_exit_code_that_hides_a_check_is_called_so_and_proves_nothing(running: Desk) -> None:
+    output = await running.make("run_bash", command="make nothing; git diff --stat || true")
+    assert "[exit code 0 of the last command only, which proves nothing of the others (join them with &&, or run the check" in output.text
+    assert output.ran.endswith("→ exit 0 of its last command")
 
 
 async def test_a_background_command_is_stopped_on_request(running: Desk) -> None:

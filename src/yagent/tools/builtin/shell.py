@@ -1,7 +1,7 @@
 """Running commands, in the foreground within a limit or beside the conversation."""
 
 import json
-from typing import Annotated, Final
+from typing import TYPE_CHECKING, Annotated, Final
 
 from yagent.records import dataclass
 from yagent.tools.approval import shortened
@@ -11,12 +11,19 @@ from yagent.tools.parameters import Describe
 from yagent.tools.spec import AnySpec, CallContext, Effect, Output, Scope, Spec
 from yagent.workspace.actions import ShellLine
 from yagent.workspace.background import Job, JobOutput
-from yagent.workspace.pipes import exit_code_of_pipe
 from yagent.workspace.shell import ShellResult, require_runnable
+
+if TYPE_CHECKING:
+    from yagent.workspace.exit_codes import ExitCode
 
 DEFAULT_LIMIT: Final = 180  # seconds
 HIGHEST_LIMIT: Final = 3600
 HANDOVER_RESERVE: Final = 5.0  # seconds of the run's own time that a command leaves for handing over
+_OF_THE_LAST: Final = {
+    "": "",
+    "pipe": " of the pipe's last command (set -o pipefail in front shows failures of the others)",
+    "list": " of the last command only, which proves nothing of the others (join them with &&, or run the check alone)",
+}
 FIRST_OUTPUT_WAIT: Final = 1.0  # seconds a background command gets to fail at once, or to say something
 
 
@@ -57,11 +64,12 @@ def _run_bash() -> Spec[RunBash]:
         limit, remark = _limit(parameters.timeout, call.scope)
         scope = call.scope
         result = await scope.shell.run(parameters.command, scope.workspace, timeout=limit, at_once=scope.at_once)
-        code = (
-            None if result.timed_out or exit_code_of_pipe(parameters.command) else result.exit_code
-        )  # a pipe's code is its last command's
-        evidence = await scope.ran(parameters.command, code, result.output.encode("utf-8", "surrogatepass"))
-        return _ran(parameters.command, result, limit, remark, evidence)
+        from yagent.workspace.exit_codes import exit_code_of
+
+        says = exit_code_of(parameters.command)
+        code = None if result.timed_out or says.hides else result.exit_code
+        evidence = await scope.ran(parameters.command, code, result.output.encode("utf-8", "surrogatepass"), checks=says.checks)
+        return _ran(parameters.command, result, limit, remark, evidence, says)
 
     return Spec(
         "run_bash",
@@ -117,10 +125,10 @@ def _limit(wanted: int, scope: Scope) -> tuple[float, str]:
     return limit, f"its limit was {limit:.0f} s instead of {wanted} s: no more time is left in this run, so hand over what you have"
 
 
-def _ran(command: str, result: ShellResult, limit: float, remark: str, evidence: str) -> Output:
+def _ran(command: str, result: ShellResult, limit: float, remark: str, evidence: str, says: "ExitCode") -> Output:
     """Output, then in brackets how it ended and what is worth knowing."""
     kept = f"; {evidence}" if evidence else ""
-    said = [f"{_ended(command, result, limit, remark)}; {result.duration:.1f} s in {result.directory}{kept}"]
+    said = [f"{_ended(result, limit, remark, says)}; {result.duration:.1f} s in {result.directory}{kept}"]
     said += [*([remark] if remark else []), *result.notes]
     if result.left_behind and not result.timed_out:
         said.append(f"still running at its end and stopped: {', '.join(result.left_behind)}; use is_background for what should go on")
@@ -128,19 +136,17 @@ def _ran(command: str, result: ShellResult, limit: float, remark: str, evidence:
         call = json.dumps({"path": str(result.log)}, ensure_ascii=False)
         said.append(f"more of the output: read_file {call}")
     text = "\n".join([result.output.rstrip("\n") or NOTHING, *remarks(said)])
-    summary = "time limit" if result.timed_out else f"exit {result.exit_code}"
+    summary = "time limit" if result.timed_out else f"exit {result.exit_code}{' of its last command' if says.hides else ''}"
     names = (*([evidence] if evidence else []), *([] if result.log is None else [str(result.log)]))
     return Output(text, is_error=result.timed_out, summary=summary, ran=f"{shortened(command)} → {summary}", names=names)
 
 
-def _ended(command: str, result: ShellResult, limit: float, remark: str) -> str:
+def _ended(result: ShellResult, limit: float, remark: str, says: "ExitCode") -> str:
     """How a command ended."""
     if result.timed_out:
         more = "" if remark else f"; give timeout (up to {HIGHEST_LIMIT}) if it needs longer"
         return f"stopped at its limit of {limit:g} s, with all it had started{more}"
-    code = f"exit code {result.exit_code}"
-    if exit_code_of_pipe(command):
-        code += " of the pipe's last command (set -o pipefail in front shows failures of the others)"
+    code = f"exit code {result.exit_code}{_OF_THE_LAST[says.hides]}"
     return f"{code} ({result.signal})" if result.signal else code
 
 

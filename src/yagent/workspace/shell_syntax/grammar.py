@@ -1,4 +1,4 @@
-"""The second opinion: where tree-sitter-bash sees commands begin.
+"""What tree-sitter-bash sees in a line: the second opinion on where commands begin, and which command's end is the line's.
 
 Loaded when the first line is judged (about 30 ms).
 """
@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from yagent.workspace.shell_syntax.lexer import NotUnderstoodError
 
 if TYPE_CHECKING:
+    from tree_sitter import Node as Node
     from tree_sitter import Parser
 
 _HEADS = frozenset({"command_name", "declaration_command", "test_command", "unset_command"})
@@ -25,6 +26,11 @@ def _parser() -> Parser:
     import tree_sitter_bash
 
     return tree_sitter.Parser(tree_sitter.Language(tree_sitter_bash.language()))
+
+
+def root_of(text: str) -> Node:
+    """The tree of a line; its `has_error` says whether all of it was understood."""
+    return _parser().parse(text.encode("utf-8", "surrogateescape")).root_node
 
 
 def command_positions(text: str) -> frozenset[int]:
