@@ -104,7 +104,7 @@ def find_recording(wanted: str, places: Sequence[Path]) -> Path:
     if len(found) != 1:
         what = "No recorded session has" if not found else f"{len(found)} recorded sessions have"
         fix = "See: yagent sessions list --all" if not found else f"Give more of it: {', '.join(found)}"
-        raise ReplayRefused(f"{what} an id that begins so.", where=f"Session: {wanted}", fix=fix)
+        raise ReplayRefused(f"{what} an id that begins with {wanted!r}.", where=f"Looked in: {places[0].parent}", fix=fix)
     return next(iter(found.values()))[0]
 
 

@@ -28,7 +28,7 @@ class Options:
 
 
 def outcome(kind: type[TyperCommand], arguments: list[str]) -> Any:
-    """The values a command gets, or the words in which its arguments are refused."""
+    """The values a command gets, or how its arguments are refused, and with which words."""
     found: list[Options] = []
     app = typer.Typer(add_completion=False, rich_markup_mode=None)
     app.command(cls=kind)(taking(Options, lambda context, options: found.append(options)))
@@ -48,8 +48,25 @@ def outcome(kind: type[TyperCommand], arguments: list[str]) -> Any:
         f"--count {'9' * 5000}", f"--limit {'9' * 5000}", "--limit 99999999999999999999", f"--money {'9' * 5000}",
     ],
 )  # fmt: skip
-def test_plain_options_give_what_typers_own_give(line: str) -> None:
-    assert outcome(PlainCommand, line.split()) == outcome(TyperCommand, line.split())
+def test_plain_options_give_what_typers_own_give_and_refuse_what_they_refuse(line: str) -> None:
+    assert outcome(PlainCommand, line.split())[0] == outcome(TyperCommand, line.split())[0]
+
+
+@pytest.mark.parametrize(
+    ("line", "told"),
+    [
+        ("--choice three", "'three' is none of one, two."),
+        ("--count x", "'x' is no whole number."),
+        ("--count 1.5", "'1.5' is no whole number."),
+        (f"--limit {'x' * 5000}", f"'{'x' * 40}' is no whole number."),
+        ("--money 1,50", "'1,50' is no number."),
+        ("--limit 0", "'0' should be greater than or equal to 1"),
+        ("--count 10", "'10' should be less than or equal to 9"),
+        ("--money nan", "'nan' should be greater than or equal to 0"),
+    ],
+)
+def test_a_mistake_is_told_in_plain_words_with_what_was_given(line: str, told: str) -> None:
+    assert outcome(PlainCommand, line.split())[1].endswith(told)
 
 
 def test_what_is_not_plain_is_left_to_typer() -> None:

@@ -223,6 +223,7 @@ async def test_words_without_an_option_are_told_how_a_task_is_given(yagent: Comm
     assert 'yagent -p "…"' in result.told
     assert "python" not in result.told
     assert "Did you mean 'sessions'?" in (await yagent.run("session")).told
+    assert "Did you mean '--version'?" in (await yagent.run("version")).told
 
 
 async def test_two_prompts_are_a_mistake(yagent: CommandLine) -> None:

@@ -9,9 +9,11 @@ from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, ClassVar, Final, Literal, get_args, get_origin
 
+import typer
 from typer.core import TyperCommand, TyperGroup, TyperOption
 
 NOT_PLAIN: Final = object()
+SHOWN: Final = 40  # characters of a value that is no number
 PLAIN_DIGITS: Final = 18  # the interpreter refuses to read numbers of thousands
 
 
@@ -24,7 +26,10 @@ class PlainOption(TyperOption):
         if isinstance(plain, int) and not (self.min or plain) <= plain <= (self.max or plain):
             plain = NOT_PLAIN
         if plain is NOT_PLAIN:
-            return super().process_value(ctx, value)
+            try:
+                return super().process_value(ctx, value)
+            except typer.BadParameter as error:
+                raise typer.BadParameter(mistake(self.type_descriptor.annotation, value, error.message), ctx=ctx, param=self) from None
         return plain if self.callback is None else self.callback(ctx, self, plain)
 
 
@@ -56,7 +61,8 @@ class PlainGroup(TyperGroup):
         """The command that `args` begin with; where there is none, the error says how a task is given."""
         word = args[0]
         if self.get_command(ctx, word) is None and not word.startswith("-"):
-            close = get_close_matches(word, self.makers)
+            known = {option for parameter in self.get_params(ctx) for option in parameter.opts}
+            close = [f"--{word}"] if f"--{word}" in known else get_close_matches(word, self.makers)
             meant = f" Did you mean {' or '.join(map(repr, close))}?" if close else ""
             ctx.fail(f'No such command {word!r}.{meant} A task is given with -p: {ctx.command_path} -p "…"')
         return super().resolve_command(ctx, args)
@@ -75,6 +81,19 @@ def read_plain(kind: Any, value: Any) -> Any:
     if kind == list[str] and isinstance(value, list | tuple) and all(isinstance(item, str) for item in value):
         return list(value)
     return value if kind is int and isinstance(value, int) else NOT_PLAIN
+
+
+def mistake(kind: Any, value: Any, told: str) -> str:
+    """What is wrong with a value for an option of type `kind`, where Typer `told` so much."""
+    shown = repr(str(value)[:SHOWN])
+    if get_origin(kind) is Literal:
+        return f"{shown} is none of {', '.join(get_args(kind))}."
+    reader, name = (int, "whole number") if kind in (int, int | None) else (float, "number")
+    try:
+        reader(str(value))
+    except ValueError:
+        return f"{shown} is no {name}." if kind in (int, float, int | None, float | None) else told
+    return told.replace("Input should", f"{shown} should", 1)
 
 
 def _read_text(kind: Any, text: str) -> Any:

@@ -31,10 +31,10 @@ class ReplayOptions:
 
 
 def command(context: typer.Context, options: ReplayOptions) -> None:
-    """Carry out a recorded session again and say where it first parts from its record.
+    """Carry out a recorded session again.
 
-    The model's words come from the record; tools, edits and commands are real, in a copy of the repository at the recorded commit. What
-    -y would ask for is refused.
+    It says where it first parts from its record. The model's words come from there; tools, edits and commands are real, in a copy of
+    the repository at the recorded commit. What -y would ask for is refused.
     """
     if options.model is not None and not options.model.strip():
         raise UnusableOption("-m is empty. Name the model that is to go on, or leave it out.")

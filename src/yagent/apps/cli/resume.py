@@ -24,7 +24,7 @@ SHOWN = 20
 class ResumeOptions(WorkOptions):
     """Options of `resume`."""
 
-    session: Annotated[str | None, typer.Argument(metavar="[ID]", help="The session's id, or its first characters.")] = None
+    session: Annotated[str | None, typer.Argument(metavar="ID", help="The session's id, or its first characters.")] = None
 
 
 def command(context: typer.Context, options: ResumeOptions) -> None:

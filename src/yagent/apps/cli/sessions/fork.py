@@ -24,7 +24,10 @@ class ForkOptions:
 
 
 def command(context: typer.Context, options: ForkOptions) -> None:
-    """Begin a new session after a step of an old one, which stays as it is."""
+    """Begin a new session after a step of an old one.
+
+    The old one stays as it is.
+    """
     with records() as home:
         director = find(home, options.session)[0]
         made = supervise.run(fork_session(director.parent, session_of(director), options.at, SystemClock()))

@@ -46,7 +46,10 @@ class ListOptions:
 
 
 def list_command(context: typer.Context, options: ListOptions) -> None:
-    """List the recorded sessions of this directory, how each ended and whether it can go on; newest first."""
+    """List the recorded sessions.
+
+    Those of this directory, newest first: how each ended, and whether it can go on.
+    """
     with records() as home:
         found = _everywhere(home, options.limit) if options.all else recorded_here(home, options.limit)
     if options.json:

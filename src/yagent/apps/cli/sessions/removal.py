@@ -37,7 +37,7 @@ class RemovalRefused(YagentError):
 class RemoveOptions:
     """Options of `sessions rm`."""
 
-    sessions: Annotated[list[str] | None, typer.Argument(metavar="[ID]...", help="Ids, or their first characters.")] = None
+    sessions: Annotated[list[str] | None, typer.Argument(metavar="ID", help="Ids, or their first characters.")] = None
     older_than: Annotated[
         str | None, typer.Option("--older-than", metavar="TIME", help="Only what was last written to longer ago: 30d, 12h.")
     ] = None

@@ -33,7 +33,10 @@ class ShowOptions:
 
 
 def show_command(context: typer.Context, options: ShowOptions) -> None:
-    """Show what one session recorded, in the order in which it happened."""
+    """Show what one session recorded.
+
+    In the order in which it happened.
+    """
     with records() as home:
         found = find(home, options.session)
         if options.steps:
