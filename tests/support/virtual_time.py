@@ -1,9 +1,10 @@
 """An event loop whose time is virtual: it jumps to the next timer when nothing else can happen.
 
 Nothing else can happen when no callback is ready, no file descriptor has news, and no thread, child process or other
-outside work (`supervise.outside`) is under way. While such work is under way time runs as fast as real time does, so that a
-timeout around a hanging child still fires. Sockets that are open get a short moment of real time before each jump, so that a
-server in a thread of its own can answer; a server on the test's own loop needs none of that.
+outside work (`supervise.outside`) is under way. While such work is under way time first stands still for a moment, so that what
+ends soon takes no time however busy the machine is; then it runs as fast as real time does, so that a timeout around a hanging
+child still fires. Sockets that are open get a short moment of real time before each jump, so that a server in a thread of its own
+can answer; a server on the test's own loop needs none of that.
 """
 
 from __future__ import annotations
@@ -25,6 +26,7 @@ START = 1000.0
 EPOCH = datetime(2026, 1, 1, tzinfo=UTC)
 SOCKET_GRACE_SECONDS = 0.02
 OUTSIDE_POLL_SECONDS = 0.05
+OUTSIDE_GRACE_SECONDS = 0.25  # of real time without any news before outside work costs virtual time
 CHILD_HOOK = "_make_subprocess_transport"  # private to asyncio, but the one place every child process passes
 
 Arguments = TypeVarTuple("Arguments")
@@ -39,6 +41,7 @@ class VirtualTimeSelector(selectors.BaseSelector):
         self.executor_calls = 0
         self.children: list[base_subprocess.BaseSubprocessTransport] = []
         self._real = selectors.DefaultSelector()
+        self._grace = OUTSIDE_GRACE_SECONDS
 
     def register(self, fileobj: Any, events: int, data: Any = None) -> selectors.SelectorKey:
         return self._real.register(fileobj, events, data)
@@ -61,10 +64,13 @@ class VirtualTimeSelector(selectors.BaseSelector):
             return self._real.select(None)
         busy = self._outside_work()  # asked first: work that ends in between has already woken the loop
         news = self._real.select(0)
+        if news:
+            self._grace = OUTSIDE_GRACE_SECONDS
         if news or timeout <= 0:
             return news
         if busy:
             return self._let_real_time_pass(timeout)
+        self._grace = OUTSIDE_GRACE_SECONDS
         if len(self._real.get_map()) > 1 and (news := self._real.select(SOCKET_GRACE_SECONDS)):
             return news
         self.now += timeout
@@ -73,7 +79,11 @@ class VirtualTimeSelector(selectors.BaseSelector):
     def _let_real_time_pass(self, timeout: float) -> list[tuple[selectors.SelectorKey, int]]:
         started = time.monotonic()
         news = self._real.select(min(timeout, OUTSIDE_POLL_SECONDS))
-        self.now += min(timeout, time.monotonic() - started)
+        # What it took longer than asked for, we were not running, and perhaps nobody else was.
+        passed = min(time.monotonic() - started, OUTSIDE_POLL_SECONDS)
+        free = min(passed, self._grace)
+        self._grace = OUTSIDE_GRACE_SECONDS if news else self._grace - free
+        self.now += min(timeout, passed - free)
         return news
 
     def _outside_work(self) -> bool:
