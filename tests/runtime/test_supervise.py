@@ -197,8 +197,7 @@ async def test_a_cancelled_caller_goes_on_while_its_thread_stays_counted(caplog:
         await in_thread(began.wait, 10)
         handle.cancel()
         assert (await handle.outcome()).cancelled
-        assert len(outstanding()) == 1
-        assert "block" in outstanding()[0]
+        assert sum("block" in name for name in outstanding()) == 1  # the other thread may not have left yet
         with caplog.at_level(logging.ERROR):
             release.set()
             while outstanding() or "late trouble" not in caplog.text:
