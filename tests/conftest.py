@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import re
+import signal
 from collections.abc import Callable
 from pathlib import Path
 
@@ -41,6 +42,9 @@ def isolated_home(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.
 
 def pytest_configure(config: pytest.Config) -> None:
     """Register the mark that gives a test the real event loop, and what watches over the time of those not marked slow."""
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        if signal.getsignal(number) is signal.SIG_IGN:  # in the background of a script, or under nohup; what we start does not inherit this
+            signal.signal(number, lambda _number, _frame: None)
     config.pluginmanager.register(Watch())
     config.addinivalue_line("markers", "real_time: runs on the real event loop, with `SystemClock`")
 
