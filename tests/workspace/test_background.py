@@ -8,8 +8,9 @@ from pathlib import Path
 
 import pytest
 
+from tests.support.command_line import LIMIT
+from tests.support.held_clock import HeldClock
 from tests.support.processes import running, unique_sleep
-from yagent.runtime.clock import SystemClock
 from yagent.workspace.background import BackgroundJobs
 from yagent.workspace.shell import Shell, ShellError, ShellSettings
 
@@ -17,23 +18,31 @@ pytestmark = pytest.mark.real_time
 
 
 @pytest.fixture
-async def jobs(tmp_path: Path) -> AsyncIterator[BackgroundJobs]:
+def held() -> HeldClock:
+    return HeldClock()
+
+
+@pytest.fixture
+async def jobs(held: HeldClock, tmp_path: Path) -> AsyncIterator[BackgroundJobs]:
+    """For these no time passes: a read waits for the end of its command. A test that reads before it lets the clock go."""
     settings = ShellSettings(kept_output=1000)
     async with (
-        Shell(clock=SystemClock(), environment=dict(os.environ), temporary=tmp_path / "private", settings=settings) as shell,
+        Shell(clock=held, environment=dict(os.environ), temporary=tmp_path / "private", settings=settings) as shell,
         BackgroundJobs(shell, limit=2) as made,
     ):
         yield made
+        held.let_go()
 
 
-async def test_a_job_is_read_piece_by_piece(jobs: BackgroundJobs, tmp_path: Path) -> None:
+async def test_a_job_is_read_piece_by_piece(held: HeldClock, jobs: BackgroundJobs, tmp_path: Path) -> None:
+    held.let_go()
     job = await jobs.start("echo one; while [ ! -e go ]; do sleep 0.02; done; echo two", tmp_path)
-    first = await jobs.read(job.id, wait=5)
+    first = await jobs.read(job.id, wait=LIMIT)
     assert (first.text, first.job.state) == ("one\n", "running")
     (tmp_path / "go").touch()
-    second = await jobs.read(job.id, wait=5)
-    if second.job.state == "running":
-        second = await jobs.read(job.id, wait=5)
+    second = await jobs.read(job.id, wait=LIMIT)
+    while second.job.state == "running":
+        second = await jobs.read(job.id, wait=LIMIT)
     assert second.job.state == "exited"
     assert second.job.exit_code == 0
     assert job.log.read_text() == "one\ntwo\n"
@@ -59,8 +68,9 @@ async def test_what_was_not_read_in_time_is_counted(jobs: BackgroundJobs, tmp_pa
     assert read.omitted == len("".join(f"{number}\n" for number in range(1, 5001))) - len(read.text)
 
 
-async def test_stopping_ends_the_whole_tree(jobs: BackgroundJobs, tmp_path: Path) -> None:
+async def test_stopping_ends_the_whole_tree(held: HeldClock, jobs: BackgroundJobs, tmp_path: Path) -> None:
     nap = unique_sleep()
+    held.let_go()
     job = await jobs.start(f"echo up; setsid {nap} & {nap}", tmp_path)
     await jobs.read(job.id, wait=5)
     stopped = await jobs.stop(job.id)

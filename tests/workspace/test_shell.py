@@ -12,6 +12,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.support.command_line import until
+from tests.support.held_clock import HeldClock
 from tests.support.processes import gone, running, unique_sleep
 from yagent.runtime.clock import SystemClock
 from yagent.workspace.process_table import Origin, family_of
@@ -57,11 +59,15 @@ async def test_secrets_are_kept_back_and_named_once(tmp_path: Path) -> None:
     assert second.notes == ()
 
 
-async def test_a_time_limit_ends_the_command_and_keeps_what_it_said(shell: Shell, tmp_path: Path) -> None:
-    nap = unique_sleep()
-    result = await shell.run(f"echo begun; {nap}", tmp_path, timeout=0.3)
-    assert (result.output, result.timed_out, result.exit_code) == ("begun\n", True, None)
-    assert not running(nap)
+async def test_a_time_limit_ends_the_command_and_keeps_what_it_said(tmp_path: Path) -> None:
+    nap, clock = unique_sleep(), HeldClock()
+    async with Shell(clock=clock, environment=dict(os.environ), temporary=tmp_path / "private") as shell:
+        task = asyncio.ensure_future(shell.run(f"echo begun; touch said; {nap}", tmp_path, timeout=0.3))
+        await until((tmp_path / "said").exists)
+        clock.let_go()
+        result = await task
+        assert (result.output, result.timed_out, result.exit_code) == ("begun\n", True, None)
+        assert not running(nap)
 
 
 async def test_a_cancelled_command_leaves_nothing(shell: Shell, tmp_path: Path) -> None:
@@ -93,8 +99,9 @@ async def test_commands_that_start_together_share_one_preparation(tmp_path: Path
     assert sum(len(result.notes) for result in results) == 1
 
 
-async def test_what_comes_late_from_helpers_is_still_heard(shell: Shell, tmp_path: Path) -> None:
-    result = await shell.run("echo x > >(sleep 0.1; cat)", tmp_path)
+async def test_what_comes_late_from_helpers_is_still_heard(tmp_path: Path) -> None:
+    async with Shell(clock=HeldClock(), environment=dict(os.environ), temporary=tmp_path / "private") as shell:
+        result = await shell.run("echo x > >(sleep 0.1; cat)", tmp_path)
     assert result.output == "x\n"
 
 
@@ -169,7 +176,7 @@ def test_commands_end_when_we_are_killed(tmp_path: Path) -> None:
         assert process.stdout.readline() == b"ready\n"
         assert running(nap)
         process.send_signal(signal.SIGKILL)
-        process.wait(10)
+        process.wait()
     assert gone(nap)
 
 
