@@ -48,6 +48,7 @@ async def test_J04_a_stop_of_one_child_ends_it_alone_and_a_stop_of_all_ends_the_
     async with sessions.open(clock=SystemClock(), mode="full-yolo") as opened:
         task = asyncio.ensure_future(opened.do("go"))
         await until(lambda: script.waiting == ["after a result"] * 3)
+        await until(lambda: all((sessions.workspace / f"{name}.log").exists() for name in marks))
         begun = {each.task: each.delegation_id for each in opened.told(DelegationStarted)}
         await opened.session.submit(StopTask(begun["have two grown"], hard=end == "hard stop"))
         await until(lambda: len(opened.told(DelegationEnded)) == 2)
