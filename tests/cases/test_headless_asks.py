@@ -198,7 +198,7 @@ async def test_a_terminal_that_is_closed_during_a_question_stops_the_run_and_den
     play_one(model_server, *TOUCH)
     async with Terminal() as terminal:
         process = await terminal.start(yagent, "-p", "go", "--output", "json", stdout=asyncio.subprocess.PIPE)
-        waiting = asyncio.ensure_future(ended(process, limit=15))
+        waiting = asyncio.ensure_future(ended(process))
         await terminal.see("say why: ")
         if way == "end of input":
             terminal.type("\x04")
@@ -217,7 +217,7 @@ async def test_a_terminal_that_is_closed_during_a_question_stops_the_run_and_den
     model_server.play({"are the Director": ["done"], "are Coding": again})
     async with Terminal() as terminal:
         process = await terminal.start(yagent, "resume", result.document["session"], stdout=asyncio.subprocess.PIPE)
-        waiting = asyncio.ensure_future(ended(process, limit=15))
+        waiting = asyncio.ensure_future(ended(process))
         await terminal.see("say why: ")
         terminal.type("y\n")
         assert (await waiting).code == 0
@@ -231,7 +231,7 @@ async def test_an_interrupt_during_a_question_ends_the_run_and_leaves_the_termin
     async with Terminal() as terminal:
         before = terminal.settings()
         process = await terminal.start(yagent, "-p", "go", stdout=asyncio.subprocess.PIPE)
-        waiting = asyncio.ensure_future(ended(process, limit=15))
+        waiting = asyncio.ensure_future(ended(process))
         await terminal.see("say why: ")
         process.send_signal(signal.SIGINT)
         assert (await waiting).code == 130

@@ -6,6 +6,7 @@ import asyncio
 import fcntl
 import json
 import os
+import signal
 import sys
 import termios
 from hashlib import sha256
@@ -13,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.command_line import CommandLine, alive, ended, until
+from tests.support.command_line import CommandLine, alive, ended, send, until
 from tests.support.model_server import Agent, Call, ModelServer, Reply
 
 pytestmark = [pytest.mark.real_time, pytest.mark.slow]
@@ -67,7 +68,7 @@ async def test_G05_a_reader_who_leaves_stops_the_work_and_its_commands(yagent: C
     os.close(writing)
     await until((yagent.workspace / "started").exists)
     os.close(reading)
-    result = await ended(process, limit=15)
+    result = await ended(process)
     assert (result.code, result.told) == (141, "")
     assert not alive(str(yagent.home))
     assert yagent.records()[-1][-1]["payload"]["data"]["stop_reason"] == "cancelled"
@@ -147,9 +148,8 @@ async def test_signals_are_heeded_while_a_reader_stalls(yagent: CommandLine, mod
         await until(lambda: model_server.exchanges and model_server.exchanges[0].ended)
         await until(lambda: int.from_bytes(fcntl.ioctl(reading, termios.FIONREAD, bytes(4)), sys.byteorder) >= NEARLY_FULL)
         for _ in range(2):
-            process.terminate()
-            await asyncio.sleep(0.2)
-        assert (await ended(process, limit=5)).code == 143
+            await send(process, signal.SIGTERM)
+        assert (await ended(process)).code == 143
     finally:
         os.close(reading)
 

@@ -9,11 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.command_line import CommandLine, ended
+from tests.support.command_line import LIMIT, CommandLine, ended
 from tests.support.model_server import Agent, ModelServer, Reply, RequestView, hand_over
 
 pytestmark = [pytest.mark.real_time, pytest.mark.slow]
-QUICK = 10.0  # seconds
 
 
 def request_in(task: str) -> str:
@@ -36,7 +35,7 @@ def echo(model_server: ModelServer) -> ModelServer:
 async def test_G02a_an_open_pipe_that_nobody_writes_to_delays_nothing(yagent: CommandLine, echo: ModelServer) -> None:
     reading, writing = os.pipe()
     try:
-        result = await yagent.run("-p", "hi", stdin=reading, limit=QUICK)
+        result = await yagent.run("-p", "hi", stdin=reading)
     finally:
         os.close(reading)
         os.close(writing)
@@ -46,7 +45,7 @@ async def test_G02a_an_open_pipe_that_nobody_writes_to_delays_nothing(yagent: Co
 async def test_G02a_an_open_socket_that_nobody_writes_to_delays_nothing(yagent: CommandLine, echo: ModelServer) -> None:
     ours, theirs = socket.socketpair()
     with ours, theirs:
-        result = await yagent.run("-p", "hi", stdin=theirs.fileno(), limit=QUICK)
+        result = await yagent.run("-p", "hi", stdin=theirs.fileno())
     assert (result.code, words(echo)) == (0, "hi")
 
 
@@ -54,7 +53,7 @@ async def test_G02a_an_open_socket_that_nobody_writes_to_delays_nothing(yagent: 
 async def test_G02b_closed_descriptors_are_no_traceback_and_no_file_takes_their_place(
     yagent: CommandLine, echo: ModelServer, closed: str
 ) -> None:
-    result = await yagent.shell(f"yagent -p hi {closed}", limit=QUICK)
+    result = await yagent.shell(f"yagent -p hi {closed}")
     delivered = ">&-" not in closed.replace("2>&-", "")
     assert (result.code, words(echo)) == (0 if delivered else 141, "hi")
     assert "Traceback" not in result.told
@@ -63,18 +62,18 @@ async def test_G02b_closed_descriptors_are_no_traceback_and_no_file_takes_their_
 
 
 async def test_G02c_the_null_device_is_no_context(yagent: CommandLine, echo: ModelServer) -> None:
-    assert ((await yagent.run("-p", "hi", limit=QUICK)).code, words(echo)) == (0, "hi")
+    assert ((await yagent.run("-p", "hi")).code, words(echo)) == (0, "hi")
 
 
 async def test_G02d_what_is_piped_in_beside_a_prompt_is_its_context(yagent: CommandLine, echo: ModelServer) -> None:
-    result = await yagent.run("-p", "explain", given=b"ctx \xe2\x9c\x93\n", limit=QUICK)
+    result = await yagent.run("-p", "explain", given=b"ctx \xe2\x9c\x93\n")
     assert (result.code, words(echo)) == (0, "explain\n\n<standard_input>\nctx ✓\n\n</standard_input>")
 
 
 @pytest.mark.parametrize("arguments", [(), ("-p", "-"), ("-p", ""), ("-p", " \n")])
 async def test_G02e_no_prompt_at_all_is_wrong_usage(yagent: CommandLine, model_server: ModelServer, arguments: tuple[str, ...]) -> None:
     for given in (b"", None):
-        result = await yagent.run(*arguments, given=given, limit=QUICK)
+        result = await yagent.run(*arguments, given=given)
         assert (result.code, result.out) == (2, b"")
         assert result.told.startswith("yagent: ")
     assert not model_server.exchanges
@@ -86,13 +85,13 @@ async def test_G02f_a_directory_or_binary_data_as_standard_input_is_a_clear_erro
 ) -> None:
     directory = os.open(yagent.home, os.O_RDONLY)
     try:
-        refused = await yagent.run(*arguments, stdin=directory, limit=QUICK)
+        refused = await yagent.run(*arguments, stdin=directory)
     finally:
         os.close(directory)
     assert refused.code in (1, 2)  # the interpreter itself refuses a directory
     assert "directory" in refused.told
     for data, word in ((b"\xff\xfe\x00x", "UTF-8"), (b"a\0b", "zero byte")):
-        refused = await yagent.run(*arguments, given=data, limit=QUICK)
+        refused = await yagent.run(*arguments, given=data)
         assert (refused.code, word in refused.told) == (2, True)
     assert not model_server.exchanges
 
@@ -106,7 +105,7 @@ async def test_C14_the_first_request_goes_out_while_standard_input_stays_open(ya
 
     model_server.script = answer
     process = await yagent.start("-p", "say ok", stdin=asyncio.subprocess.PIPE)
-    async with asyncio.timeout(QUICK):
+    async with asyncio.timeout(LIMIT):
         await asked.wait()
         assert process.stdin is not None
         assert not process.stdin.is_closing()
@@ -139,7 +138,7 @@ async def test_G09_the_word_after_the_option_is_the_prompt_whatever_it_looks_lik
     yagent: CommandLine, model_server: ModelServer, arguments: tuple[str, ...], expected: str | None
 ) -> None:
     model_server.play({"Director": ["ok"]})
-    result = await yagent.run(*arguments, limit=QUICK)
+    result = await yagent.run(*arguments)
     assert result.code == (2 if expected is None else 0), result.told
     assert [request_in(view.task) for view in model_server.views] == ([] if expected is None else [expected])
 
@@ -153,7 +152,7 @@ async def test_G09_a_prompt_never_changes_how_the_run_is_set_up(yagent: CommandL
         return await agent.call("delegate_coding", task="touch x")
 
     model_server.play({"Director": director, "Coding": coding})
-    result = await yagent.run("-p", "--yolo", limit=QUICK)
+    result = await yagent.run("-p", "--yolo")
     assert result.code == 4
     assert not (yagent.workspace / "x").exists()
 

@@ -11,7 +11,7 @@ import termios
 
 import pytest
 
-from tests.support.command_line import CommandLine, Ended, alive, ended, until
+from tests.support.command_line import LIMIT, CommandLine, Ended, alive, ended, send, until
 from tests.support.model_server import Agent, Chaos, ModelServer, Reply
 from tests.support.terminal import Terminal
 
@@ -32,13 +32,12 @@ def play_sleeping(server: ModelServer) -> None:
 
 
 async def interrupted(yagent: CommandLine, *signals: int, arguments: tuple[str, ...] = ()) -> Ended:
-    """Run until the command sleeps, then send the signals 0.2 s apart."""
+    """Run until the command sleeps, then send the signals one after the other."""
     process = await yagent.start("-p", "x", "-Y", *arguments, environment={"MARK": str(yagent.home)})
     await until((yagent.workspace / "started").exists)
     for number in signals:
-        process.send_signal(number)
-        await asyncio.sleep(0.2)
-    return await ended(process, limit=20)
+        await send(process, number)
+    return await ended(process)
 
 
 def unread(stream: asyncio.StreamWriter | None) -> int:
@@ -81,13 +80,13 @@ async def test_G07_a_second_signal_ends_the_process_at_once_and_its_commands_all
     play_sleeping(model_server)
     result = await interrupted(yagent, signal.SIGINT, signal.SIGINT)
     assert result.code == 130
-    await until(lambda: not alive(str(yagent.home)), limit=10)
+    await until(lambda: not alive(str(yagent.home)))
 
 
 async def test_G07_commands_end_when_the_process_itself_is_killed(yagent: CommandLine, model_server: ModelServer) -> None:
     play_sleeping(model_server)
     assert (await interrupted(yagent, signal.SIGKILL)).code == -signal.SIGKILL
-    await until(lambda: not alive(str(yagent.home)), limit=10)
+    await until(lambda: not alive(str(yagent.home)))
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
@@ -96,7 +95,7 @@ async def test_a_model_call_in_flight_is_given_up(yagent: CommandLine, model_ser
     process = await yagent.start("-p", "x", "--output", "json")
     await until(lambda: model_server.exchanges)
     process.send_signal(number)
-    result = await ended(process, limit=10)
+    result = await ended(process)
     assert (result.code, result.document["stop_reason"]) == (128 + number, "cancelled")
     assert stop_reasons(yagent) == ["cancelled"]
 
@@ -107,7 +106,7 @@ async def test_an_interrupt_while_the_prompt_is_still_being_read_is_130(yagent: 
     process.stdin.write(b"the beginning of a task")
     await until(lambda: unread(process.stdin) == 0)  # it has begun to read, and waits for more
     process.send_signal(signal.SIGINT)
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(LIMIT):
         assert await process.wait() == 130
     result = await ended(process)
     assert "Traceback" not in result.told
@@ -118,12 +117,12 @@ async def test_an_interrupt_during_the_first_look_at_the_workspace_is_recorded(y
     tools = yagent.home / "tools"
     tools.mkdir()
     git = tools / "git"
-    git.write_text(f'#!/bin/sh\ntouch "{yagent.home}/asked"\nsleep 20\n')
+    git.write_text(f'#!/bin/sh\ntouch "{yagent.home}/asked"\nsleep 90\n')
     git.chmod(0o755)
     process = await yagent.start("-p", "x", "--output", "json", environment={"PATH": f"{tools}:{os.environ['PATH']}"})
     await until((yagent.home / "asked").exists)
     process.send_signal(signal.SIGINT)
-    result = await ended(process, limit=15)
+    result = await ended(process)
     assert (result.code, result.document["stop_reason"]) == (130, "cancelled")
     assert stop_reasons(yagent) == ["cancelled"]
 
@@ -135,10 +134,9 @@ async def test_a_terminal_is_left_sane_even_when_the_process_ends_at_once(yagent
         process = await terminal.start(yagent, "-p", "x", "-Y", environment={"MARK": str(yagent.home)})
         await until((yagent.workspace / "started").exists)
         for _ in range(2):
-            process.send_signal(signal.SIGINT)
-            await asyncio.sleep(0.1)
-        assert (await ended(process, limit=10)).code == 130
+            await send(process, signal.SIGINT)
+        assert (await ended(process)).code == 130
         await until(lambda: terminal.settings() == before)
         await terminal.see_the_rest()
     assert terminal.seen.rfind(b"\x1b[?25h") > terminal.seen.rfind(b"\x1b[?25l")
-    await until(lambda: not alive(str(yagent.home)), limit=10)
+    await until(lambda: not alive(str(yagent.home)))

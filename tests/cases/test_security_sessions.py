@@ -286,12 +286,12 @@ async def test_C12_no_call_of_a_reply_that_was_stopped_is_ever_made(
 @pytest.mark.real_time
 @pytest.mark.slow
 async def test_C12_a_stop_closes_the_stream_and_the_second_call_is_not_started(yagent: CommandLine, model_server: ModelServer) -> None:
-    calls = [Call("run_bash", {"command": "touch first; sleep 20"}), Call("run_bash", {"command": "touch second"})]
+    calls = [Call("run_bash", {"command": "touch first; sleep 90"}), Call("run_bash", {"command": "touch second"})]
     model_server.play({"are the Director": [call("delegate_coding", task="go")], "are Coding": [Reply(calls=calls)]})
     process = await yagent.start("-p", "go", "-Y", "--output", "json")
     await until((yagent.workspace / "first").exists)
     process.terminate()
-    result = await ended(process, limit=15)
+    result = await ended(process)
     await until(lambda: not alive(str(yagent.home)))
     assert (result.code, result.document["stop_reason"]) == (143, "cancelled")
     assert not (yagent.workspace / "second").exists()

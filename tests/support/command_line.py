@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import os
+import re
 import signal
 import sys
 from collections.abc import Callable, Mapping, Sequence
@@ -148,6 +149,22 @@ async def until(condition: Callable[[], object], *, limit: float = LIMIT) -> Non
     while not condition():
         assert asyncio.get_running_loop().time() < over, f"it did not come true within {limit} s"
         await asyncio.sleep(0.02)
+
+
+async def send(process: asyncio.subprocess.Process, number: int) -> None:
+    """Send a signal, and wait until it has arrived: a second one of its kind would be lost before (Linux)."""
+    process.send_signal(number)
+    await until(lambda: not _is_pending(process.pid, number))
+
+
+def _is_pending(process: int, number: int) -> bool:
+    """Whether a signal sent to a process is still on its way; False where that cannot be seen."""
+    try:
+        status = Path(f"/proc/{process}/status").read_text("ascii", "replace")
+    except OSError:
+        return False
+    found = re.search(r"^ShdPnd:\s*([0-9a-f]+)$", status, re.MULTILINE)
+    return found is not None and bool(int(found[1], 16) >> (number - 1) & 1)
 
 
 def alive(mark: str) -> Sequence[int]:

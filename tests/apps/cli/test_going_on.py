@@ -201,7 +201,7 @@ async def test_an_open_pipe_without_words_is_no_prompt_and_delays_nothing(
         os.close(writing)
     try:
         process = await yagent.start("-r", session_of(yagent), stdin=reading)
-        assert (await ended(process, limit=15)).answer == "the answer\n"
+        assert (await ended(process)).answer == "the answer\n"
     finally:
         os.close(reading)
         if given == "nobody writes":
