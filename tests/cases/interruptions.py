@@ -9,7 +9,7 @@ from tests.support.session import Opened
 from yagent.protocol.ops import StartTask, StopTask
 from yagent.protocol.result import TaskResult
 
-STEPS = 500  # of 10 ms of the loop's own time
+STEPS = 3000  # of 10 ms of the loop's own time
 
 
 async def until(condition: Callable[[], object]) -> None:

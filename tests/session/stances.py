@@ -18,7 +18,7 @@ from yagent.protocol.events import DelegationStarted, Event, TaskPaused, TaskRes
 from yagent.protocol.ops import Op, Shutdown, StartTask
 from yagent.protocol.result import TaskResult
 
-STEPS = 1500  # of 10 ms of the loop's own time
+STEPS = 3000  # of 10 ms of the loop's own time
 DAY = 86_400.0  # longer than any limit
 
 

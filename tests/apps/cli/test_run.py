@@ -332,7 +332,11 @@ async def test_a_key_that_a_program_finds_is_not_shown(yagent: CommandLine, mode
     async def coding(agent: Agent) -> Reply:
         if not background:
             return hand_over(await agent.call("run_bash", command="python3 look.py"))
-        return hand_over(await agent.call("run_bash", command="python3 look.py", is_background=True))
+        await agent.call("load_tool", names=["read_background"])
+        said = [await agent.call("run_bash", command="python3 look.py", is_background=True)]
+        while "exited with code" not in said[-1]:
+            said.append(await agent.call("read_background", id="bg1", wait=30))
+        return hand_over("\n".join(said))
 
     model_server.play({"are the Director": delegating("delegate_coding", "look"), "are Coding": coding})
     result = await yagent.run("-p", "go", "-Y", "--output", "stream-json")
