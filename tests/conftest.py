@@ -10,6 +10,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from hypothesis import HealthCheck, settings
 
 from tests.support.fixtures import model_server as model_server
 from tests.support.fixtures import sessions as sessions
@@ -46,6 +47,9 @@ def pytest_configure(config: pytest.Config) -> None:
         if signal.getsignal(number) is signal.SIG_IGN:  # in the background of a script, or under nohup; what we start does not inherit this
             signal.signal(number, lambda _number, _frame: None)
     config.pluginmanager.register(Watch())
+    # How long an example takes to make or to try says more of what else the machine does than of us; `Watch` sees what a test needs in all.
+    settings.register_profile("unhurried", settings.default, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+    settings.load_profile("unhurried")
     config.addinivalue_line("markers", "real_time: runs on the real event loop, with `SystemClock`")
 
 

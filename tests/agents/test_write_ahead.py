@@ -188,7 +188,7 @@ async def test_a_pause_lets_the_step_end_and_repeats_nothing(workspace: Path, cl
 KINDS = st.sampled_from(["look", "change", "fail", "create_file", "unknown_tool"])
 
 
-@settings(max_examples=80, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=80, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture])
 @given(
     st.lists(st.lists(KINDS, min_size=1, max_size=5), min_size=1, max_size=4),
     st.floats(0, 6),

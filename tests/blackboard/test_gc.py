@@ -103,7 +103,7 @@ def test_what_is_no_note_stays_whatever_its_age(tmp_path: Path) -> None:
     assert outside.exists()
 
 
-@settings(max_examples=30, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=30, suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture])
 @given(st.lists(st.integers(0, 400), min_size=1, max_size=12), st.integers(1, 5))
 def test_the_newest_notes_are_always_kept(tmp_path: Path, ages: list[int], most: int) -> None:
     notes = tmp_path / os.urandom(4).hex()

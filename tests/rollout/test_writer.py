@@ -295,7 +295,7 @@ async def test_a_disk_that_does_not_answer_is_a_failure_and_its_descriptor_is_le
 OPERATIONS = st.lists(st.tuples(st.sampled_from(["append", "barrier", "cancelled", "wait", "tick"]), st.integers(0, 3)), max_size=30)
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture])
 @given(OPERATIONS)
 def test_whatever_is_cancelled_each_record_is_written_once_and_in_order(tmp_path: Path, operations: list[tuple[str, int]]) -> None:
     async def play() -> tuple[Path, int]:
