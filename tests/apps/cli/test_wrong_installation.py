@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import asyncio
 from pathlib import Path
 from shutil import copytree
 
 import pytest
 
-from tests.support.command_line import SOURCES, CommandLine
-from tests.support.model_server import Agent, ModelServer, Reply, call, hand_over
+from tests.support.command_line import LIMIT, SOURCES, CommandLine
+from tests.support.model_server import Agent, Cast, ModelServer, Reply, RequestView, call, hand_over
+from tests.support.terminal import closing
 
 pytestmark = [pytest.mark.real_time, pytest.mark.slow]
+LAST = b"yagent.compression.ultimate"  # of what `yagent.session.ahead` loads, with all that it needs
 
 
 @pytest.fixture
@@ -53,7 +56,18 @@ async def test_an_answer_is_given_although_the_program_was_broken_while_it_ran(
 async def test_what_is_changed_while_a_command_runs_is_no_part_of_the_run(
     yagent: CommandLine, model_server: ModelServer, copy: Path
 ) -> None:
-    breaking = f"sleep 1.5; for f in $(find {copy}/src -name '*.py'); do echo 'def (' >> $f; done"
+    breaking = f"for f in $(find {copy}/src -name '*.py'); do echo 'def (' >> $f; done"
+    is_loaded = asyncio.Event()
+
+    async def heard(stream: asyncio.StreamReader | None) -> str:
+        """What it says, and the interpreter of each module that has been loaded."""
+        told = ""
+        assert stream is not None
+        async for line in stream:
+            told += line.decode()
+            if line.split(b"|")[-1].strip() == LAST:
+                is_loaded.set()
+        return told
 
     async def coding(agent: Agent) -> Reply:
         await agent.call("run_bash", command="true")
@@ -61,7 +75,16 @@ async def test_what_is_changed_while_a_command_runs_is_no_part_of_the_run(
         await agent.call("run_bash", command="echo $((1 + 1)) | cat")
         return hand_over("broken")
 
-    model_server.play({"are the Director": [call("delegate_coding", task="break it"), "the answer"], "are Coding": coding})
-    result = await yagent.run("-Y", "-p", "go")
-    assert (result.code, result.answer) == (0, "the answer\n"), result.told
-    assert "changed while it ran" not in result.told
+    cast = Cast({"are the Director": [call("delegate_coding", task="break it"), "the answer"], "are Coding": coding})
+
+    async def script(view: RequestView) -> Reply:
+        if "are Coding" in view.identity:
+            await is_loaded.wait()
+        return cast(view)
+
+    model_server.script = script
+    process = await yagent.start("-Y", "-p", "go", environment={"PYTHONPROFILEIMPORTTIME": "1"})
+    async with closing(process), asyncio.timeout(LIMIT):
+        answer, told = await asyncio.gather(heard(process.stdout), heard(process.stderr))
+        assert (await process.wait(), answer) == (0, "the answer\n"), told
+    assert "changed while it ran" not in told
