@@ -1,5 +1,6 @@
 """run_bash and its background: what the model reads, and that limits hold."""
 
+import asyncio
 from collections.abc import AsyncIterator
 from dataclasses import replace
 from pathlib import Path
@@ -7,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from tests.support.virtual_time import VirtualClock
 from tests.tools.scopes import YES, Desk, call
 from yagent.agents.loop.repetition import END, Repetition
 
@@ -39,11 +41,16 @@ async def test_silence_is_said(running: Desk) -> None:
     assert (await running.make("run_bash", command="true")).text.startswith("(no output)\n[exit code 0")
 
 
-async def test_a_command_over_its_limit_keeps_what_it_printed(running: Desk) -> None:
-    output = await running.make("run_bash", command="echo before; sleep 98765", timeout=1)
+async def test_a_command_over_its_limit_keeps_what_it_printed(running: Desk, workspace: Path, clock: VirtualClock) -> None:
+    made = asyncio.ensure_future(running.make("run_bash", command="echo before; touch said; sleep 98765", timeout=600))
+    while not (workspace / "said").exists():
+        await clock.sleep(0.02)
+    await clock.advance(600)
+    output = await made
     assert output.is_error
-    ended = output.text.partition("\n")[2]
-    assert ended.startswith("[stopped at its limit of 1 s, with all it had started; give timeout (up to 3600) if it needs longer; ")
+    said, _, ended = output.text.partition("\n")
+    assert said == "before"
+    assert ended.startswith("[stopped at its limit of 600 s, with all it had started; give timeout (up to 3600) if it needs longer; ")
     assert "\n" not in ended
 
 
