@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable
 from pathlib import Path
 
@@ -88,6 +89,7 @@ async def test_J11_of_sessions_within_the_same_second_the_one_last_written_to_is
         model_server.play({"are the Director": ["answer"]})
         async with sessions.open() as opened:
             names.append((await opened.do(f"task {number}")).session)
+        await asyncio.sleep(0.01)  # of virtual time: no two were last written to in the same moment
     files = sorted(path.name for path in sessions.home.glob(".yagent/data/rollout/**/*.jsonl"))
     assert len({name.partition("_")[0] for name in files}) == 1, "all began in one second"
     for chosen, number in (("", 4), (names[1], 1), ("", 1)):
@@ -95,6 +97,7 @@ async def test_J11_of_sessions_within_the_same_second_the_one_last_written_to_is
         async with sessions.open(resume=Resume(chosen)) as opened:
             assert opened.session.snapshot().began_with == f"task {number}"
             assert (await opened.do("go on")).session == names[number]
+        await asyncio.sleep(0.01)
         assert f"task {number}" in model_server.views[-1].task
 
 
