@@ -13,6 +13,7 @@ _PROC = Path("/proc")
 _NAME_WIDTH = 120
 _PS_TIMEOUT = 5
 _KERNEL_THREAD = 0x00200000
+NO_GROUP = -1  # of an origin whose group is gone; no process has it
 
 
 @dataclass(frozen=True, slots=True)

@@ -67,9 +67,15 @@ class Child:
         if pipe is not None and not pipe.is_closing():
             cast("asyncio.WriteTransport", pipe).write(data)
 
+    @property
+    def is_renumbered(self) -> bool:
+        """Whether it has ended and its number is that of another process by now, whose group is then none of ours either."""
+        return self.returncode is not None and alive(self.pid)
+
     def kill(self) -> None:
         """End it and its process group at once, without waiting."""
-        _signal_group(self.pid, signal.SIGKILL)
+        if not self.is_renumbered:
+            _signal_group(self.pid, signal.SIGKILL)
 
     async def end(self, clock: Clock) -> None:
         """Kill what is left of it and its process group, and let go of its pipes; not cut short by a cancellation.

@@ -8,7 +8,7 @@ import shutil
 import signal
 from collections.abc import Callable, Mapping
 from contextlib import AsyncExitStack
-from dataclasses import field
+from dataclasses import field, replace
 from functools import partial
 from pathlib import Path
 from types import TracebackType
@@ -23,7 +23,7 @@ from yagent.workspace.environment import ChildEnvironment, child_environment
 from yagent.workspace.git import absolute_only
 from yagent.workspace.lifeline import Lifeline
 from yagent.workspace.output import CappedLog, HeadAndTail
-from yagent.workspace.process_table import Origin, origin_of
+from yagent.workspace.process_table import NO_GROUP, Origin, origin_of
 from yagent.workspace.processes import Child, ProcessError, Program, Sink, end_tree, start
 
 MARK = "YAGENT_RUN"
@@ -93,7 +93,8 @@ class Running:
     async def end(self, clock: Clock, *, at_once: bool = False) -> tuple[str, ...]:
         """End the shell and all it started; names of what was still running. Nothing more is heard from it."""
         try:
-            return await end_tree(self._origin, clock=clock, at_once=at_once)
+            origin = replace(self._origin, group=NO_GROUP) if self.child.is_renumbered else self._origin
+            return await end_tree(origin, clock=clock, at_once=at_once)
         finally:
             await self.child.end(clock)
             self._on_ended()
