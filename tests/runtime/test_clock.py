@@ -90,6 +90,20 @@ def test_news_give_outside_work_another_moment() -> None:
         closed.close()
 
 
+def test_outside_work_with_news_all_the_time_takes_time_as_well() -> None:
+    selector = VirtualTimeSelector()
+    selector.executor_calls = 1
+    ours, theirs = socket.socketpair()
+    selector.register(ours, selectors.EVENT_READ)
+    while selector.now == START:
+        selector.select(60)
+        theirs.send(b"news")
+        assert selector.select(60)
+        ours.recv(4)
+    for closed in (selector, ours, theirs):
+        closed.close()
+
+
 async def test_a_hanging_child_still_meets_its_timeout_by_hand(clock: VirtualClock) -> None:
     child = await asyncio.create_subprocess_exec(sys.executable, "-c", "input()", stdin=asyncio.subprocess.PIPE)
     task = asyncio.ensure_future(child.wait())

@@ -27,6 +27,7 @@ EPOCH = datetime(2026, 1, 1, tzinfo=UTC)
 SOCKET_GRACE_SECONDS = 0.02
 OUTSIDE_POLL_SECONDS = 0.05
 OUTSIDE_GRACE_SECONDS = 0.25  # of real time without any news before outside work costs virtual time
+OUTSIDE_FREE_SECONDS = 2.0  # of real time in all that cost none while there is outside work: what has news all the time is no end of it
 CHILD_HOOK = "_make_subprocess_transport"  # private to asyncio, but the one place every child process passes
 
 Arguments = TypeVarTuple("Arguments")
@@ -42,6 +43,7 @@ class VirtualTimeSelector(selectors.BaseSelector):
         self.children: list[base_subprocess.BaseSubprocessTransport] = []
         self._real = selectors.DefaultSelector()
         self._grace = OUTSIDE_GRACE_SECONDS
+        self._free = OUTSIDE_FREE_SECONDS
 
     def register(self, fileobj: Any, events: int, data: Any = None) -> selectors.SelectorKey:
         return self._real.register(fileobj, events, data)
@@ -70,7 +72,7 @@ class VirtualTimeSelector(selectors.BaseSelector):
             return news
         if busy:
             return self._let_real_time_pass(timeout)
-        self._grace = OUTSIDE_GRACE_SECONDS
+        self._grace, self._free = OUTSIDE_GRACE_SECONDS, OUTSIDE_FREE_SECONDS
         if len(self._real.get_map()) > 1 and (news := self._real.select(SOCKET_GRACE_SECONDS)):
             return news
         self.now += timeout
@@ -81,8 +83,9 @@ class VirtualTimeSelector(selectors.BaseSelector):
         news = self._real.select(min(timeout, OUTSIDE_POLL_SECONDS))
         # What it took longer than asked for, we were not running, and perhaps nobody else was.
         passed = min(time.monotonic() - started, OUTSIDE_POLL_SECONDS)
-        free = min(passed, self._grace)
+        free = min(passed, self._grace, self._free)
         self._grace = OUTSIDE_GRACE_SECONDS if news else self._grace - free
+        self._free -= free
         self.now += min(timeout, passed - free)
         return news
 
