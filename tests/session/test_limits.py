@@ -140,7 +140,7 @@ async def test_reading_a_background_command_that_goes_on_is_no_circle(sessions: 
 
     async def coding(agent: Agent) -> Reply:
         await agent.call("load_tool", names=["read_background"])
-        begun = await agent.call("run_bash", command="while echo tick >> log; do wc -l < log; sleep 0.3; done", is_background=True)
+        begun = await agent.call("run_bash", command="while echo tick >> log; do wc -l < log; sleep 0.5; done", is_background=True)
         found = re.search(r"\[(\w+) started", begun)
         assert found is not None, begun
         poll = {"arguments": f'{{"id": "{found[1]}", "wait": 5}}'}
