@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from tests.llm.wire import FORMATS, Wire, answers, chat_stream, finish, messages_stream, responses_stream, shown, sse
 from yagent.llm.assemble import NOTHING_RETURNED
 from yagent.llm.engine import Completed, ModelError, TransientModelError
+from yagent.llm.sse import SseEvent
 from yagent.protocol.messages import JsonObject, Reasoning, Text, ToolCall, Usage
 
 CALL = {"index": 0, "id": "call_1", "type": "function", "function": {"name": "read_file", "arguments": '{"path":'}}
@@ -143,6 +144,21 @@ def test_events_of_any_shape_never_crash(api_format: str, events: list[tuple[str
     except ModelError:
         return
     assert all(json.loads(call.arguments) == {} or isinstance(json.loads(call.arguments), dict) for call in reply.message.calls)
+
+
+@pytest.mark.parametrize("api_format", FORMATS)
+@pytest.mark.parametrize(
+    "event",
+    [
+        {"type": ["x"]},
+        {"type": {"x": 1}},
+        {"type": "content_block_delta", "delta": {"type": []}},
+        {"type": "content_block_delta", "delta": {"type": {}}},
+    ],
+)
+def test_a_kind_that_is_no_text_is_unknown(api_format: str, event: dict[str, Any]) -> None:
+    decoder = Wire(api_format).say("go").encoder.decoder()
+    assert list(decoder.feed(SseEvent("", json.dumps(event)))) == []
 
 
 USAGES: dict[str, JsonObject] = {

@@ -84,5 +84,6 @@ def result_text(result: ToolResult) -> str:
     return result.text if result.text.strip() else NO_OUTPUT
 
 
-def _block_type(part: Reasoning) -> Any:
-    return part.opaque.get("type") if part.opaque else None
+def _block_type(part: Reasoning) -> str | None:
+    kind = part.opaque.get("type") if part.opaque else None
+    return None if kind is None else str(kind)

@@ -54,7 +54,7 @@ class MessagesDecoder:
             self._finished = self._finished or bool(self._reason)
             return []
         data = read_object(event.data, "a stream event")
-        kind = data.get("type") or event.event
+        kind = str(data.get("type") or event.event)
         if kind == "error" or (data.get("error") and kind not in _HANDLERS):
             raise stream_failure(data)
         handler = _HANDLERS.get(kind)
@@ -98,7 +98,7 @@ class MessagesDecoder:
 
     def _block_delta(self, data: Mapping[str, Any]) -> Iterable[Delta]:
         index, delta = _index(data), _mapping(data.get("delta"))
-        kind = delta.get("type")
+        kind = str(delta.get("type"))
         if kind == "input_json_delta":
             self._inputs.setdefault(index, []).append(arguments_text(delta.get("partial_json")))
         elif kind == "citations_delta":

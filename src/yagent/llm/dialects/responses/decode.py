@@ -45,8 +45,8 @@ class ResponsesDecoder:
         if event.data.strip() == "[DONE]":
             return []
         data = read_object(event.data, "a stream event")
-        kind = data.get("type") or event.event
-        if kind == "error" or (data.get("error") and "response" not in data and not str(kind).startswith("response.")):
+        kind = str(data.get("type") or event.event)
+        if kind == "error" or (data.get("error") and "response" not in data and not kind.startswith("response.")):
             raise stream_failure(data)
         if kind in _TERMINAL:
             self._end(_mapping(data.get("response")), kind)
