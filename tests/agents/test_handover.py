@@ -16,6 +16,7 @@ from yagent.agents.delegation.handover import (
     task_message,
 )
 from yagent.agents.loop.result import RunResult
+from yagent.blackboard.evidence import LEGEND
 from yagent.protocol.handoff import Fact, Handoff
 from yagent.protocol.stop import StopReason
 
@@ -89,7 +90,15 @@ def test_facts_that_are_few_are_told_beside_a_conclusion_that_was_too_long() -> 
     handoff = Handoff("word " * 9000, (Fact("it is so", "a.py:1"),), ("why?",))
     handed = Handed("word …\n[read_artifact 1]", marks=("✓",))
     text = render("repo#1", RunResult(StopReason.AGENT_EXIT, "all of it", 3, handoff, calls=1), handed=handed)
-    assert text.endswith("word …\n\n✓ - it is so (a.py:1)\n\nOpen:\n- why?\n\n[read_artifact 1]")
+    assert text.endswith(f"\n\nword …\n\nFacts ({LEGEND}):\n✓ - it is so (a.py:1)\n\nOpen:\n- why?\n\n[read_artifact 1]")
+
+
+def test_the_conclusion_comes_first_and_the_marks_are_explained_above_the_facts_as_what_they_are() -> None:
+    handoff = Handoff("Done.", (Fact("it is so", "a.py:1"),))
+    text = render("repo#1", RunResult(StopReason.AGENT_EXIT, "Done.", 3, handoff, calls=1), handed=Handed(marks=("✓",)))
+    assert text == f"[repo#1 · ok · agent_exit · 3 steps]\n\nDone.\n\nFacts ({LEGEND}):\n✓ - it is so (a.py:1)"
+    assert "✓ is there unchanged" in LEGEND
+    assert "whether it says so, judge yourself" in LEGEND
 
 
 def test_what_happened_around_a_result_stands_before_what_its_agent_says() -> None:

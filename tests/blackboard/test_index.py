@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from tests.blackboard.boards import HANDOFF, Desk
 from tests.support.virtual_time import VirtualClock
-from yagent.blackboard.evidence import MARKS
+from yagent.blackboard.evidence import LEGEND, MARKS
 from yagent.blackboard.index import line_of, note_text
 from yagent.blackboard.note import NoteHead, decode
 from yagent.protocol.handoff import Handoff
@@ -32,7 +32,7 @@ async def test_the_index_has_a_line_for_each_note_newest_first(desk: Desk) -> No
     await desk.write("repo", "d4", handoff=None, status="degraded", reasons=("max_steps", "digest"), body="It got half way.")
     assert await desk.board.index() == (
         "Notes of earlier delegations, newest first"
-        " (facts: ✓ as cited, → moved, ✗ gone, ! file changed since, ? not checkable):\n"
+        f" (facts: {LEGEND}):\n"
         "repo#2 · degraded (max_steps, digest) · It got half way.\n"
         "chat#1 · error, no hand-over · (nothing was said)\n"
         "coding#1 · ok, unverified · Fixed it.\n"
@@ -83,10 +83,10 @@ async def test_a_note_in_full_has_its_hand_over_with_marks_then_the_deliverable(
     assert note_text(note, shown.verdicts) == (
         "[repo#1 · ok · agent_exit · 2026-01-01T00:00:01.000+00:00]\n"
         "Task: Where is login checked?\n"
-        "Facts: ✓ as cited, → moved, ✗ gone, ! file changed since, ? not checkable\n"
         "\n"
         "Login is checked in auth.py.\n"
         "\n"
+        f"Facts ({LEGEND}):\n"
         "→ [line 2 is at auth.py:1 now] - it compares hashes (auth.py:2)\n"
         "? - said so\n"
         "\n"

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from yagent.blackboard.evidence import Anchored, CommandEvidence
+from yagent.blackboard.evidence import LEGEND, Anchored, CommandEvidence
 from yagent.blackboard.note import DamagedNote, Note, NoteHead, decode, encode, handoff_text
 from yagent.protocol.handoff import Fact, Handoff
 
@@ -141,5 +141,5 @@ def test_the_unbroken_sample_is_readable() -> None:
 
 def test_a_hand_over_as_text_has_its_facts_with_marks_and_what_stayed_open() -> None:
     handoff = Handoff("It works.", (Fact("a", "x.py:1"), Fact("b")), ("c?",))
-    assert handoff_text(handoff, ("✓", "?")) == "It works.\n\n✓ - a (x.py:1)\n? - b\n\nOpen:\n- c?"
+    assert handoff_text(handoff, ("✓", "?")) == f"It works.\n\nFacts ({LEGEND}):\n✓ - a (x.py:1)\n? - b\n\nOpen:\n- c?"
     assert handoff_text(handoff) == "It works.\n\n- a (x.py:1)\n- b\n\nOpen:\n- c?"

@@ -19,7 +19,7 @@ from yagent.records import dataclass
 Mark: TypeAlias = Literal["ok", "moved", "gone", "stale", "unverifiable"]
 
 MARKS: Final[Mapping[Mark, str]] = MappingProxyType({"ok": "✓", "moved": "→", "gone": "✗", "stale": "!", "unverifiable": "?"})
-LEGEND: Final = "✓ as cited, → moved, ✗ gone, ! file changed since, ? not checkable"
+LEGEND: Final = "✓ is there unchanged, → moved, ✗ gone, ! file changed since, ? not checkable; whether it says so, judge yourself"
 WORST_FIRST: Final[tuple[Mark, ...]] = ("gone", "stale", "moved", "unverifiable", "ok")
 MOST_KEPT: Final = 4096  # answers about files that have not changed since
 MOST_PLACES: Final = 8  # of one fact

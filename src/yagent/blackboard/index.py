@@ -45,8 +45,6 @@ def note_text(note: Note, verdicts: Sequence[Verdict]) -> str:
     lines = [f"[{' · '.join(part for part in (head.id, status_of(head), head.stop_reason, head.created) if part)}]"]
     if head.task.strip():
         lines.append(f"Task: {beginning(' '.join(head.task.split()), LONGEST_TASK)}")
-    if verdicts:
-        lines.append(f"Facts: {LEGEND}")
     apart = head.submitted or FIRST_VERSION in head.reasons  # what was never handed over is the beginning of the deliverable
     if apart:
         lines += ["", handoff_text(handoff, [_marked(verdict) for verdict in verdicts])]

@@ -8,7 +8,7 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any, Final, Literal, TypeAlias, TypeVar, get_args
 
-from yagent.blackboard.evidence import Anchored, CommandEvidence, anchor_data, anchor_from, command_data, command_from
+from yagent.blackboard.evidence import LEGEND, Anchored, CommandEvidence, anchor_data, anchor_from, command_data, command_from
 from yagent.errors import YagentError
 from yagent.protocol.handoff import Fact, Handoff, HandoffStatus
 from yagent.records import dataclass
@@ -121,12 +121,14 @@ def decode(data: bytes, agent: str, stem: str) -> Note:
 
 
 def handoff_text(handoff: Handoff, marks: Sequence[str] = ()) -> str:
-    """The hand-over as text: the conclusion, its facts with their anchors, and what stayed open. `marks` stand before the facts."""
+    """The hand-over as text: the conclusion, its facts with their anchors, and what stayed open. `marks` stand before the facts, what
+    they mean above them."""
     lines = [handoff.conclusion]
     if handoff.facts:
         before = [f"{mark} " for mark in marks] or [""] * len(handoff.facts)
         shown = zip(handoff.facts, before, strict=True)
-        lines += ["", *(f"{mark}- {fact.claim}" + (f" ({fact.where})" if fact.where else "") for fact, mark in shown)]
+        lines += ["", *([f"Facts ({LEGEND}):"] if marks else [])]
+        lines += [f"{mark}- {fact.claim}" + (f" ({fact.where})" if fact.where else "") for fact, mark in shown]
     if handoff.open_questions:
         lines += ["", "Open:", *(f"- {question}" for question in handoff.open_questions)]
     return "\n".join(lines).strip()

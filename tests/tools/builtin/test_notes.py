@@ -13,6 +13,7 @@ from tests.blackboard.boards import Desk as BoardDesk
 from tests.support.virtual_time import VirtualClock
 from tests.tools.scopes import PROMPTS, Desk
 from yagent.blackboard.artifacts import Artifacts
+from yagent.blackboard.evidence import LEGEND
 from yagent.blackboard.settings import BlackboardSettings
 from yagent.protocol.handoff import Handoff
 from yagent.tools.bounds import MAX_BYTES, bounded, sayable
@@ -57,7 +58,7 @@ async def test_the_list_has_conclusions_and_no_deliverable(reader: Desk, left: B
     assert output.text == (
         "coding#1 · error, no hand-over · It broke.\n"
         "repo#1 · ok · ✓? · Login is checked in auth.py.\n"
-        "[marks of facts: ✓ as cited, → moved, ✗ gone, ! file changed since, ? not checkable]"
+        f"[marks of facts: {LEGEND}]"
     )
     assert output.summary == "2 notes"
 

@@ -5,7 +5,6 @@ from itertools import accumulate
 from typing import Final
 
 from yagent.agents.loop.result import RunResult
-from yagent.blackboard.evidence import LEGEND
 from yagent.blackboard.note import beginning, handoff_text
 from yagent.protocol.handoff import Fact, Handoff
 from yagent.protocol.stop import StopReason
@@ -144,8 +143,6 @@ def _said(result: RunResult, handed: Handed) -> Iterator[str]:
     if result.handoff is None:
         yield handed.short or result.deliverable
         return
-    if handed.marks:
-        yield f"Facts: {LEGEND}"
     if handed.short:
         yield from _shortened(result.handoff, handed)
         return
