@@ -23,7 +23,9 @@ def artifacts(tmp_path: Path, clock: VirtualClock) -> Artifacts:
     return Artifacts(tmp_path / "artifacts", clock, BlackboardSettings())
 
 
-@pytest.mark.parametrize("reference", ["agent:repo#1", "agent:repo_agent#1", "note:repo#1", "repo#1", " agent: repo#1 "])
+@pytest.mark.parametrize(
+    "reference", ["agent:repo#1", "agent:repo_agent#1", "note:repo#1", "repo#1", " agent: repo#1 ", "[repo#1]", "`Agent:repo#1`"]
+)
 async def test_every_form_of_a_reference_gives_the_whole_result(desk: Desk, artifacts: Artifacts, reference: str) -> None:
     await desk.write(body="first story")
     await desk.write(delegation_id="d2", body="second story")
@@ -44,8 +46,9 @@ async def test_an_agent_without_a_number_means_its_newest_result(desk: Desk, art
 
 async def test_an_artifact_is_given_whole(desk: Desk, artifacts: Artifacts) -> None:
     identity = await artifacts.store("the whole\n" * 1000)
-    pack = await resolve([f"artifact:{identity}"], desk.board, artifacts.read)
-    assert pack.texts == ((f"artifact:{identity}", "the whole\n" * 1000),)
+    for reference in (f"artifact:{identity}", identity):
+        pack = await resolve([reference], desk.board, artifacts.read)
+        assert pack.texts == ((reference, "the whole\n" * 1000),)
 
 
 async def test_what_leads_nowhere_is_named_and_takes_nothing_with_it(desk: Desk, artifacts: Artifacts) -> None:
@@ -54,6 +57,7 @@ async def test_what_leads_nowhere_is_named_and_takes_nothing_with_it(desk: Desk,
     pack = await resolve([*wrong, "repo"], desk.board, artifacts.read)
     assert pack.unresolved == tuple(wrong)
     assert [name for name, _ in pack.texts] == ["repo"]
+    assert pack.known == ("repo#1",), "the ids that could have been meant"
 
 
 async def test_ten_are_given_after_doubles_are_removed(desk: Desk, artifacts: Artifacts) -> None:
