@@ -218,7 +218,7 @@ async def test_earlier_results_are_given_in_full(make_stage: StageMaker, model_s
         await agent.call("delegate_repo", task="find it")
         references = ["agent:repo", "agent:repo_agent#1", "agent:chat", "note:x", "agent:repo"]
         text = await agent.call("delegate_coding", task="change it", context_refs=references)
-        assert "[unresolved: 2 (agent:chat, note:x)]" in text.splitlines()[0]
+        assert "[unresolved: 2 (context_refs not found: agent:chat, note:x; it worked without; there are: repo#1)]" in text.splitlines()[0]
         return "Done."
 
     async def coding(agent: Agent) -> Reply:

@@ -39,7 +39,7 @@ def test_a_result_is_found_under_each_of_its_names(reference: str) -> None:
 
 @pytest.mark.parametrize("reference", ["note:repo", "agent:", "agent:coding", "agent:repo#1", ":", "coding#1"])
 def test_what_leads_nowhere_is_named(reference: str) -> None:
-    assert resolve([reference], {"repo": "x", "repo#2": "x"}) == References((), (reference,))
+    assert resolve([reference], {"repo": "x", "repo#2": "x"}) == References((), (reference,), ("repo#2",))
 
 
 def test_the_task_stands_last_in_the_first_message() -> None:
@@ -102,10 +102,11 @@ def test_the_conclusion_comes_first_and_the_marks_are_explained_above_the_facts_
 
 
 def test_what_happened_around_a_result_stands_before_what_its_agent_says() -> None:
-    found = Circumstances(unresolved=("note:x",), denied=("run_bash rm -r a",), running=("job-1: sleep 9",))
-    result = RunResult(StopReason.PLAIN_TEXT, "All done.", 2, calls=3, changed=("a.py",), ran=("make test → exit 2",))
+    found = Circumstances(unresolved=("note:x",), known=("repo#1", "chat#1"), denied=("run_bash rm -r a",), running=("job-1: sleep 9",))
+    result = RunResult(StopReason.PLAIN_TEXT, "All done.", 2, calls=3, changed=("a.py",), ran=("make test → exit 2",), owes_handoff=True)
     assert render("coding#1", result, found).splitlines() == [
-        "[coding#1 · no hand-over · plain_text · 2 steps] [unresolved: 1 (note:x)]",
+        "[coding#1 · partial, no hand-over · plain_text · 2 steps]"
+        " [unresolved: 1 (context_refs not found: note:x; it worked without; there are: repo#1, chat#1)]",
         "Files changed while it worked: a.py",
         "Commands it ran after its last edit: make test → exit 2",
         "Denied to it: run_bash rm -r a",
@@ -121,6 +122,39 @@ def test_a_change_that_nothing_ran_after_is_called_unverified_whatever_its_agent
     assert "Files changed while it worked: a.py (modified)" in text
     assert "Commands it ran after its last edit: none, so nothing is verified" in text
     assert "Files changed while it worked: none" in render("coding#1", result, Circumstances(changes=()))
+
+
+def test_no_command_that_ran_is_left_out_and_what_proves_something_is_told_as_it_is() -> None:
+    ran = ("python3 -m unittest → exit 0 (run#1)", *(f"ls {'x' * 60} {number} → exit {number} (run#{number})" for number in range(2, 9)))
+    text = render(
+        "devops#1", RunResult(StopReason.AGENT_EXIT, "Ok.", 9, Handoff("Ok."), calls=8, ran=ran), handed=Handed(proofs=("run#1",))
+    )
+    (line,) = (line for line in text.splitlines() if line.startswith("Commands"))
+    assert line.startswith(f"Commands it ran: python3 -m unittest → exit 0 (run#1); {ran[4]}; {ran[5]}; ")
+    short = f"ls {'x' * 36}…"
+    assert line.endswith(f"{ran[7]}; … and 3 more: {', '.join(f'{short} → exit {number} (run#{number})' for number in (2, 3, 4))}")
+    few = render("coding#1", RunResult(StopReason.AGENT_EXIT, "Ok.", 9, Handoff("Ok."), calls=8, changed=("a.py",), ran=ran[:2]))
+    assert f"\nCommands it ran after its last edit: {ran[0]}; {ran[1]}\n" in few
+
+
+def test_many_commands_are_counted_and_the_newest_of_them_named() -> None:
+    ran = tuple(f"ls {number} → exit 0" for number in range(100))
+    text = render("devops#1", RunResult(StopReason.AGENT_EXIT, "Ok.", 9, Handoff("Ok."), calls=8, ran=ran))
+    assert "ls 95 → exit 0; ls 96 → exit 0; ls 97 → exit 0; ls 98 → exit 0; ls 99 → exit 0; … and 95 more: ls 75 → exit 0, " in text
+    assert "ls 94 → exit 0, …" in text
+
+
+def test_words_without_a_hand_over_are_unfinished_work_of_whoever_owes_one() -> None:
+    words = RunResult(StopReason.PLAIN_TEXT, "All fine.", 4, calls=1, owes_handoff=True)
+    assert (words.status, words.exit_code) == ("partial", 0)
+    assert render("devops#1", words).splitlines()[0] == "[devops#1 · partial, no hand-over · plain_text · 4 steps]"
+    assert RunResult(StopReason.PLAIN_TEXT, "All fine.", 4).status == "ok"
+
+
+def test_that_head_moved_is_told_as_it_was_measured() -> None:
+    result = RunResult(StopReason.AGENT_EXIT, "Committed.", 2, Handoff("Committed."), calls=3)
+    text = render("devops#1", result, Circumstances(changes=(), head="main at 1 → main at 2; new commits: 2 Fix"))
+    assert "Files changed while it worked: none\nHEAD moved while it worked: main at 1 → main at 2; new commits: 2 Fix\n" in text
 
 
 def test_who_used_no_tool_is_said_to_have_looked_nothing_up() -> None:

@@ -81,4 +81,4 @@ async def test_one_delegations_result_is_given_whole_to_the_next(sessions: Sessi
     model_server.play({"are the Director": director, "are Repo": [hand_over(found)], "are Coding": coding})
     async with sessions.open() as opened:
         result = await opened.do("go")
-    assert "unresolved: 1 (agent:chat)" in result.answer
+    assert "unresolved: 1 (context_refs not found: agent:chat; it worked without; there are: repo#1)" in result.answer

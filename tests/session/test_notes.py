@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.crash.clocks import writing_to
+from tests.support.fixtures import commit
 from tests.support.model_server import Agent, Call, ModelServer, Reply, call, hand_over
 from tests.support.session import Sessions
 from yagent.agents.loop.repetition import END
@@ -291,3 +292,50 @@ async def test_the_exit_code_of_a_pipe_proves_nothing(sessions: Sessions, model_
     model_server.play({"are the Director": [call("delegate_coding", task="make"), "done"], "are Coding": coding})
     async with sessions.open(mode="yolo") as opened:
         assert (await opened.do("the task")).verification == "unverified"
+
+
+async def test_each_command_of_a_delegation_is_told_with_its_id_and_what_a_fact_cites_before_the_others(
+    sessions: Sessions, model_server: ModelServer
+) -> None:
+    lines = ["cat notes.txt", *(f"echo {number}" for number in range(7))]
+    cites = hand_over("It is fine.", facts=[{"claim": "exit 0", "where": "cat notes.txt"}])
+    model_server.play({"are the Director": [call("delegate_devops", task="test"), "done"],
+                       "are DevOps": [*(call("run_bash", command=line) for line in lines), cites]})  # fmt: skip
+    async with sessions.open(mode="yolo") as opened:
+        await opened.do("the task")
+    told = model_server.views[-1].entries[-1].results[0].text
+    assert "\nCommands it ran: cat notes.txt → exit 0 (run#1); echo 3 → exit 0 (run#5); echo 4" in told
+    assert "; … and 3 more: echo 0 → exit 0 (run#2), echo 1 → exit 0 (run#3), echo 2 → exit 0 (run#4)\n" in told
+
+
+async def test_words_without_a_hand_over_are_partial_wherever_a_delegation_is_told_of(
+    sessions: Sessions, model_server: ModelServer
+) -> None:
+    model_server.play({"are the Director": [call("delegate_devops", task="look"), call("list_notes"), "done"], "are DevOps": ["All fine."]})
+    async with sessions.open() as opened:
+        result = await opened.do("the task")
+    director = [view for view in model_server.views if "the Director" in view.identity]
+    assert "[devops#1 · partial, no hand-over · plain_text · 1 step]" in director[1].entries[-1].results[0].text
+    assert "devops#1 · partial, no hand-over · All fine." in director[2].entries[-1].results[0].text
+    assert [each.status for each in result.delegations] == ["partial"]
+    assert result.status == "ok"
+
+
+async def test_a_commit_that_was_made_meanwhile_is_told_as_it_was_measured(sessions: Sessions, model_server: ModelServer) -> None:
+    commit(sessions.workspace, "init", "-q", "-b", "main")
+    (sessions.workspace / "made.txt").write_text("made\n")
+    commit(sessions.workspace, "add", ".")
+    commit(sessions.workspace, "commit", "-q", "-m", "First")
+    (sessions.workspace / "made.txt").write_text("changed\n")
+    for name in ("user.name", "user.email"):
+        commit(sessions.workspace, "config", name, "a@b")
+    model_server.play({
+        "are the Director": [call("delegate_devops", task="commit"), call("delegate_devops", task="look"), "done"],
+        "are DevOps": [call("run_bash", command="git commit -qam Second && git checkout -q -b fix"), hand_over("committed"),
+                       hand_over("looked")],
+    })  # fmt: skip
+    async with sessions.open(mode="yolo") as opened:
+        await opened.do("the task")
+    first, second = (result.text for entry in model_server.views[-1].entries for result in entry.results)
+    assert re.search(r"\nHEAD moved while it worked: main at [0-9a-f]{10} → fix at [0-9a-f]{10}; new commits: [0-9a-f]+ Second\n", first)
+    assert "HEAD moved" not in second

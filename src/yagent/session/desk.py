@@ -12,7 +12,7 @@ from yagent.agents.loop.result import RunResult
 from yagent.blackboard.artifacts import ArtifactNotKept, Artifacts, is_artifact_id
 from yagent.blackboard.board import Board, Changed, Draft, NoteNotKept, nothing_changed
 from yagent.blackboard.evidence import MARKS, CommandEvidence, Evidence, Look, command_data
-from yagent.blackboard.note import NoteStatus, whole_text
+from yagent.blackboard.note import NoteHead, NoteStatus, whole_text
 from yagent.blackboard.resolve import resolve
 from yagent.blackboard.settings import BlackboardSettings
 from yagent.blackboard.verification import Verification, verification
@@ -76,7 +76,7 @@ class Desk:
         if not self._settings.enabled:
             return None
         pack = await resolve(references, self._board, self._artifacts.read)
-        return References(pack.texts, (*pack.unresolved, *pack.left_out))
+        return References(pack.texts, (*pack.unresolved, *pack.left_out), pack.known)
 
     async def full_text(self, identifier: str) -> str:
         """The text that an id stands for. Raises NoSuchArtifact."""
@@ -120,8 +120,11 @@ class Desk:
             verification=found.state,
             artifact=artifact,
         )
-        marks = await self._written(draft, problems)
-        return Handed(short, found.state, found.reason, marks, tuple(problems), artifact)
+        head = await self._written(draft, problems)
+        marks = await self._marks(head) if head is not None and result.handoff is not None else ()
+        cited = (place.command for places in (() if head is None else head.anchors) for place in places if place.command)
+        proofs = dict.fromkeys([*([] if found.proof is None else [found.proof.id]), *cited])
+        return Handed(short, found.state, found.reason, marks, tuple(problems), artifact, tuple(proofs))
 
     async def degraded(self, commission: Commission, reasons: Sequence[str], report: str) -> None:
         """Keep the report on a delegation that did not go on."""
@@ -140,17 +143,19 @@ class Desk:
     async def _changed_now(self) -> Sequence[str]:
         return await self.changed()
 
-    async def _written(self, draft: Draft, problems: list[str]) -> tuple[str, ...]:
-        """Write a note; the marks of its facts."""
+    async def _marks(self, head: NoteHead) -> tuple[str, ...]:
+        """One for each fact of a note."""
+        return tuple(MARKS[verdict.mark] for verdict in await self._board.verdicts(head))
+
+    async def _written(self, draft: Draft, problems: list[str]) -> NoteHead | None:
+        """Write a note; what it says, None where there is none."""
         try:
             head = await self._board.write(draft)
         except NoteNotKept as failure:
             problems.append(str(failure))
-            return ()
-        if head is None:
-            return ()
-        self._has_notes = True
-        return tuple(MARKS[verdict.mark] for verdict in await self._board.verdicts(head)) if draft.handoff is not None else ()
+            return None
+        self._has_notes = self._has_notes or head is not None
+        return head
 
 
 def _tokens(text: str) -> int:

@@ -7,6 +7,7 @@ from collections.abc import Awaitable, Callable, Coroutine, Iterable, Mapping, S
 from pathlib import Path
 from typing import Any, Final, Literal
 
+from yagent.agents.delegation.spawn import Differences
 from yagent.agents.director.context import DOCUMENT_LIMIT, DOCUMENTS, Document, Environment, fit_documents
 from yagent.protocol.result import FileChange
 from yagent.records import dataclass
@@ -19,6 +20,7 @@ from yagent.workspace.inventory import Inventory, take_inventory
 OWN: Final = "the user's own work, keep it"
 EARLIER: Final = "made earlier in this session or by the user, look before you change it"
 COMMITS: Final = 3  # shown to the Director
+NEW_COMMITS: Final = 5  # told of what an agent committed
 _CHANGES: Final[Mapping[str, Literal["created", "modified", "deleted"]]] = {
     "added": "created",
     "modified": "modified",
@@ -85,17 +87,37 @@ class Surroundings:
         """What is there as the state was taken, to tell whose work a deletion would lose; None when that cannot be known."""
         return await take_inventory(self._git, self._workspace, state)
 
-    async def watch(self) -> Callable[[], Awaitable[tuple[str, ...] | None]]:
-        """Begin to watch the files; the result gives those that differ since then, each with what happened to it, None if unknown."""
+    async def watch(self) -> Callable[[], Awaitable[Differences]]:
+        """Begin to watch the files and HEAD; the result gives what differs since then, each file with what happened to it."""
         since = await state(self._git, self._workspace)
+        before = await self._standing()
 
-        async def changed() -> tuple[str, ...] | None:
+        async def changed() -> Differences:
             if since.root is None:
-                return None
+                return Differences()
             files, _ = await self.changes(since)
-            return tuple(f"{each.path} ({each.change})" for each in files)
+            return Differences(tuple(f"{each.path} ({each.change})" for each in files), await self._moved(before))
 
         return changed
+
+    async def _standing(self) -> tuple[str, str]:
+        """The commit that HEAD is at, and its branch; empty where there is none."""
+        answer = await self._git.ask(self._workspace, "rev-parse", "HEAD", "--abbrev-ref", "HEAD")
+        if answer is None or answer.code != 0:
+            return "", ""
+        commit, _, branch = answer.output.decode("utf-8", "replace").strip().partition("\n")
+        return commit, "no branch" if branch == "HEAD" else branch
+
+    async def _moved(self, before: tuple[str, str]) -> str:
+        """How HEAD moved since, with the commits that are new in it; "" where it did not, or where nobody can tell."""
+        now = await self._standing()
+        if now == before or not now[0]:
+            return ""
+        reach = [f"{before[0]}..{now[0]}"] if before[0] else [now[0]]
+        answer = await self._git.ask(self._workspace, "log", "-n", str(NEW_COMMITS), "--format=%h %s", *reach, "--")
+        new = [] if answer is None or answer.code != 0 else answer.output.decode("utf-8", "replace").splitlines()
+        told = f"; new commits: {', '.join(new)}{', …' if len(new) == NEW_COMMITS else ''}" if new else ""
+        return f"{_place(before)} → {_place(now)}{told}"
 
     async def changes(self, since: WorkspaceState) -> tuple[tuple[FileChange, ...], str | None]:
         """The files that changed since, relative to the workspace, and a note when there may be more."""
@@ -126,6 +148,11 @@ class Surroundings:
             return (self._workspace / path).exists()
         except (OSError, ValueError):
             return False
+
+
+def _place(standing: tuple[str, str]) -> str:
+    commit, branch = standing
+    return f"{branch} at {commit[:10]}" if commit else "no commit"
 
 
 def _git_lines(git: GitFacts, commits: Sequence[str], own: Sequence[str], changed: Sequence[FileChange], whose: str) -> tuple[str, ...]:

@@ -7,6 +7,7 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from yagent.agents.delegation.spawn import Differences
 from yagent.agents.loop.frame import EventPublisher
 from yagent.agents.loop.recorder import Recorder
 from yagent.agents.loop.role import Role
@@ -89,7 +90,7 @@ class Workshop:
 @dataclass(frozen=True, slots=True)
 class TaskParts:
     """Made for one task and shared by its whole agent tree. `context()` gives the block about the workspace that an
-    agent's first message begins with; `watch_files()` begins to watch the files, and gives what tells their changes; `git` is the identity
+    agent's first message begins with; `watch_files()` begins to watch the files, and gives what tells what differs; `git` is the identity
     of the repository as the records name it."""
 
     controls: Controls
@@ -98,5 +99,5 @@ class TaskParts:
     jobs: BackgroundJobs
     activity: Activity
     context: Callable[[], Awaitable[str]]
-    watch_files: Callable[[], Awaitable[Callable[[], Awaitable[tuple[str, ...] | None]]]]
+    watch_files: Callable[[], Awaitable[Callable[[], Awaitable[Differences]]]]
     git: Mapping[str, Any]

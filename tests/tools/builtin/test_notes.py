@@ -56,9 +56,7 @@ async def test_the_list_has_conclusions_and_no_deliverable(reader: Desk, left: B
     await left.write("coding", "c1", status="error", handoff=None, body="It broke.\n\nSECRET BODY")
     output = await reader.make("list_notes")
     assert output.text == (
-        "coding#1 · error, no hand-over · It broke.\n"
-        "repo#1 · ok · ✓? · Login is checked in auth.py.\n"
-        f"[marks of facts: {LEGEND}]"
+        f"coding#1 · error, no hand-over · It broke.\nrepo#1 · ok · ✓? · Login is checked in auth.py.\n[marks of facts: {LEGEND}]"
     )
     assert output.summary == "2 notes"
 

@@ -1,10 +1,11 @@
 """What goes down with a delegation and what comes back up."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import accumulate
 from typing import Final
 
 from yagent.agents.loop.result import RunResult
+from yagent.blackboard.evidence import COMMAND_ID
 from yagent.blackboard.note import beginning, handoff_text
 from yagent.protocol.handoff import Fact, Handoff
 from yagent.protocol.stop import StopReason
@@ -13,7 +14,9 @@ from yagent.records import dataclass
 MAX_REFERENCES = 10
 FACTS_BESIDE = 3_000  # characters of facts, and of open questions, beside the artifact that has all of them
 LONGEST_FACT = 400  # characters of one of these
-MOST_COMMANDS = 5  # shown of those that ran after the last edit
+MOST_COMMANDS = 5  # told as they are, of those that ran after the last edit
+MOST_NAMED = 20  # of the others
+LONGEST_NAME = 40  # characters of one of these
 
 _ENDS = {
     StopReason.MAX_STEPS: "it reached its step limit",
@@ -31,10 +34,11 @@ _ENDS = {
 
 @dataclass(frozen=True, slots=True)
 class References:
-    """Earlier results a delegation is given in full, and the references that lead nowhere."""
+    """Earlier results a delegation is given in full, the references that lead nowhere, and where there are any, names that do not."""
 
     texts: tuple[tuple[str, str], ...]
     unresolved: tuple[str, ...]
+    known: tuple[str, ...] = ()
 
 
 def resolve(references: Sequence[str], results: Mapping[str, str]) -> References:
@@ -51,7 +55,7 @@ def resolve(references: Sequence[str], results: Mapping[str, str]) -> References
             unresolved.append(reference)
         else:
             texts.append((reference, text))
-    return References(tuple(texts), tuple(unresolved))
+    return References(tuple(texts), tuple(unresolved), tuple(name for name in results if "#" in name) if unresolved else ())
 
 
 def task_message(task: str, references: References, context: str) -> str:
@@ -66,22 +70,26 @@ def task_message(task: str, references: References, context: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Circumstances:
-    """What else the reader of a result has to know, from what really happened: references that led nowhere, calls that were denied,
-    background commands the agent left running, and `changes`: files that differ since it began, None where that is not known. Of a run that
-    was stopped and went on, `changes` counts from there, and `before` are the files its file tools had changed until then."""
+    """What else the reader of a result has to know, from what really happened: references that led nowhere and the names `known` instead,
+    calls that were denied, background commands the agent left running, and `changes`: files that differ since it began, None where that is
+    not known. Of a run that was stopped and went on, `changes` counts from there, and `before` are the files its file tools had changed
+    until then. `head` says how the repository's HEAD moved meanwhile, "" where it did not, or where nobody can tell."""
 
     unresolved: tuple[str, ...] = ()
+    known: tuple[str, ...] = ()
     denied: tuple[str, ...] = ()
     running: tuple[str, ...] = ()
     changes: tuple[str, ...] | None = None
     before: tuple[str, ...] | None = None
+    head: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class Handed:
     """What became of a result: the words that stand for it where it is too long to be told ("" where it is not), the last line of which
     says where it is whole; whether what was changed is proven (a word of `blackboard.verification`) and why not, one mark for each of its
-    facts, what could not be kept, and the id of the artifact that has it whole ("" for none)."""
+    facts, what could not be kept, the id of the artifact that has it whole ("" for none), and the ids of the commands that prove something:
+    that the changes are verified, or what a fact says."""
 
     short: str = ""
     verification: str = "none"
@@ -89,6 +97,7 @@ class Handed:
     marks: tuple[str, ...] = ()
     problems: tuple[str, ...] = ()
     artifact: str = ""
+    proofs: tuple[str, ...] = ()
 
 
 NOTHING_ELSE: Final = Circumstances()
@@ -99,15 +108,17 @@ def render(name: str, result: RunResult, found: Circumstances = NOTHING_ELSE, ha
     """The result as its reader sees it: a header that cannot be overlooked, what really happened, then the hand-over at its length.
 
     `name` is what the result can be referred to by, `repo#2`. Work that did not end by itself is called unfinished, an end without a
-    word is called that: nothing looks completed that is not.
+    word or a hand-over is called that: nothing looks completed that is not.
     """
     steps = "1 step" if result.steps == 1 else f"{result.steps} steps"
-    status = "no hand-over" if result.is_finished and result.handoff is None else result.status
+    status = f"{result.status}, no hand-over" if result.is_finished and result.handoff is None else result.status
     proof = [handed.verification] if handed.verification in ("unverified", "stale", "verified") else []
     header = f"[{' · '.join((name, status, result.stop_reason, steps, *proof))}]"
     if found.unresolved:
-        header += f" [unresolved: {len(found.unresolved)} ({', '.join(found.unresolved)})]"
-    lines = [header, *_happened(result, found)]
+        wrong = f"context_refs not found: {', '.join(found.unresolved)}; it worked without"
+        there = f"there are: {', '.join(found.known)}" if found.known else "there is no earlier result"
+        header += f" [unresolved: {len(found.unresolved)} ({wrong}; {there})]"
+    lines = [header, *_happened(result, found, handed.proofs)]
     if handed.reason:
         lines.append(f"Not verified: {handed.reason}.")
     if not result.is_finished:
@@ -120,7 +131,7 @@ def render(name: str, result: RunResult, found: Circumstances = NOTHING_ELSE, ha
     return "\n".join([*lines, *result.notes, "", *_said(result, handed)])
 
 
-def _happened(result: RunResult, found: Circumstances) -> Iterator[str]:
+def _happened(result: RunResult, found: Circumstances, proofs: Collection[str]) -> Iterator[str]:
     """What is known of the run without asking the agent."""
     if found.before is not None:
         known = ", ".join(found.before) or "none"
@@ -128,14 +139,30 @@ def _happened(result: RunResult, found: Circumstances) -> Iterator[str]:
     changes = result.changed if found.changes is None else found.changes
     if changes or found.changes is not None:
         yield f"Files changed while it worked: {', '.join(changes) or 'none'}"
-    if changes or result.ran:
-        yield f"Commands it ran after its last edit: {'; '.join(result.ran[-MOST_COMMANDS:]) or 'none, so nothing is verified'}"
+    if found.head:
+        yield f"HEAD moved while it worked: {found.head}"
+    if result.ran:
+        yield f"Commands it ran{' after its last edit' if result.changed else ''}: {_commands(result.ran, proofs)}"
+    elif changes:
+        yield "Commands it ran after its last edit: none, so nothing is verified"
     if found.denied:
         yield f"Denied to it: {'; '.join(found.denied)}"
     if found.running:
         yield f"Still running in the background, to be ended with the whole task: {'; '.join(found.running)}"
     if not result.calls:
         yield "It used no tool: nothing in this result was looked up."
+
+
+def _commands(ran: Sequence[str], proofs: Collection[str]) -> str:
+    """How commands ended: those that prove something and the newest others as they are, of the rest the beginnings."""
+    proving = [not set(COMMAND_ID.findall(each.rpartition(" → ")[2])).isdisjoint(proofs) for each in ran]
+    chosen = set(sorted(range(len(ran)), key=lambda at: (proving[at], at))[-MOST_COMMANDS:])
+    told = "; ".join(ran[at] for at in sorted(chosen))
+    rest = [each.rpartition(" → ") for at, each in enumerate(ran) if at not in chosen]
+    if not rest:
+        return told
+    named = [f"{beginning(command, LONGEST_NAME)} → {end}" for command, _, end in rest[-MOST_NAMED:]]
+    return f"{told}; … and {len(rest)} more: {', '.join(named)}{', …' if len(rest) > MOST_NAMED else ''}"
 
 
 def _said(result: RunResult, handed: Handed) -> Iterator[str]:

@@ -29,9 +29,17 @@ from yagent.workspace.background import Job
 MAX_DEPTH = 4
 
 
-async def unknown_changes() -> tuple[str, ...] | None:
+@dataclass(frozen=True, slots=True)
+class Differences:
+    """What is different since a run began: the files, None if unknown, and how HEAD moved, "" where it did not or is not known."""
+
+    files: tuple[str, ...] | None = None
+    head: str = ""
+
+
+async def unknown_changes() -> Differences:
     """Nobody watched the files of this run."""
-    return None
+    return Differences()
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +81,7 @@ class Stopped:
 
 @dataclass(frozen=True, slots=True)
 class PreparedRun:
-    """Everything of one run, made fresh for it and not yet started. `changes()` gives the files that differ since then, None if unknown.
+    """Everything of one run, made fresh for it and not yet started. `changes()` gives what is different since then.
 
     `under_way()` is held while the run is carried out, and ends it, without an exception, when the user stops this run alone.
     """
@@ -81,7 +89,7 @@ class PreparedRun:
     loop: AgentLoop
     frame: Frame
     opening: tuple[Message, ...]
-    changes: Callable[[], Awaitable[tuple[str, ...] | None]] = unknown_changes
+    changes: Callable[[], Awaitable[Differences]] = unknown_changes
     resumption: Resumption | None = None
     under_way: Callable[[], AbstractAsyncContextManager[bool | None]] = nullcontext
 
@@ -132,12 +140,13 @@ class _Watch:
         self._scope = scope
         self._jobs_before = {job.id for job in scope.jobs.list()}
 
-    async def seen(self, unresolved: Sequence[str], run: PreparedRun) -> Circumstances:
+    async def seen(self, references: References, run: PreparedRun) -> Circumstances:
         """The circumstances at the end of the run."""
         denied = dict.fromkeys(f"{each.tool} {one_line(each.subject)}" for each in run.frame.denials)
         running = tuple(f"{job.id}: {one_line(job.command)}" for job in self._jobs() if job.state == "running")
         before = None if run.resumption is None else run.resumption.changed
-        return Circumstances(tuple(unresolved), tuple(denied), running, await run.changes(), before)
+        since = await run.changes()
+        return Circumstances(references.unresolved, references.known, tuple(denied), running, since.files, before, since.head)
 
     def begun(self) -> tuple[str, ...]:
         """The ids of the background commands that were started meanwhile."""
@@ -200,7 +209,7 @@ class Delegations:
                 return Output(f"{identity.label} could not start: {failure}", is_error=True)
             self._frame.recorder.append(EventMessage(BEGUN, {"call_id": commission.call_id, "delegation_id": identity.delegation_id}))
             result = await self._run(commission, call.scope.agent, run)
-        found = await watch.seen(commission.references.unresolved, run)
+        found = await watch.seen(commission.references, run)
         name, account = commission.name, self._frame.account
         changed = [each.partition(" (")[0] for each in found.changes or result.changed]
         handed = await self._desk.keep(commission, result, changed)
@@ -209,7 +218,7 @@ class Delegations:
         text = render(name, result, found, handed)
         account.results.keep(name, text)
         own = (name, *([handed.artifact] if handed.artifact else []), *COMMAND_ID.findall(text), *watch.begun())
-        summary = f"{result.status} · {result.steps} steps"
+        summary = f"{result.status} · {'1 step' if result.steps == 1 else f'{result.steps} steps'}"
         return Output(text, is_error=result.status == "error", summary=summary, changed=tuple(changed), names=own)
 
     async def _taken_up(self, stopped: Stopped, call: CallContext) -> Output:

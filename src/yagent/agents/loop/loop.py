@@ -18,6 +18,7 @@ from yagent.agents.loop.resumption import Resumption
 from yagent.agents.loop.role import Role
 from yagent.agents.loop.stop import LimitReached, Panic, classify
 from yagent.agents.loop.turn import PAUSES
+from yagent.blackboard.evidence import COMMAND_ID
 from yagent.errors import YagentError
 from yagent.llm.engine import CallOptions, Completed, ContextTooLong, ModelError, ModelGaveUp
 from yagent.protocol.events import ThinklinkEntry
@@ -273,7 +274,7 @@ class AgentLoop:
             self._frame.account.changed.update(dict.fromkeys(output.changed))
             self._ran.clear()
         if output.ran:
-            self._ran.append(output.ran)
+            self._ran.append(_citable(output))
             self._frame.account.has_run = True
         if output.changed or output.ran:
             self._frame.recorder.append(EventMessage(EFFECTS, {"changed": list(self._changed), "ran": list(self._ran)}))
@@ -346,6 +347,7 @@ class AgentLoop:
             calls=self._made,
             changed=tuple(self._changed),
             ran=tuple(self._ran),
+            owes_handoff=self.role.is_delegated,
         )
 
     def _observe(self, message: Message) -> grammar.Thought | None:
@@ -372,6 +374,12 @@ class AgentLoop:
         )
         self._frame.publisher.publish(entry)
         return thought
+
+
+def _citable(output: Output) -> str:
+    """How a command ended, with the id that stands for it in a hand-over."""
+    identity = next(filter(COMMAND_ID.fullmatch, output.names), "")
+    return f"{output.ran} ({identity})" if identity else output.ran
 
 
 def _result(call: ToolCall, output: Output) -> ToolResult:

@@ -14,6 +14,7 @@ class RunResult:
     `deliverable` is the result when the run ended by itself (`is_finished`), otherwise the last words it said, which are unfinished work.
     `error` is set when something failed. `calls` counts the tool calls of the run (`agent_exit` aside), `changed` names the files that its
     file tools changed, `ran` the commands that ended after the last of these changes: what really happened, whatever the agent says of it.
+    Who `owes_handoff` is not done by words alone.
     """
 
     stop_reason: StopReason
@@ -25,6 +26,7 @@ class RunResult:
     calls: int = 0
     changed: tuple[str, ...] = ()
     ran: tuple[str, ...] = ()
+    owes_handoff: bool = False
 
     @property
     def is_finished(self) -> bool:
@@ -37,7 +39,7 @@ class RunResult:
         if self.is_finished and self.deliverable.strip():
             if self.handoff is not None:
                 return self.handoff.status
-            return "partial" if self.notes else "ok"
+            return "partial" if self.notes or self.owes_handoff else "ok"
         return "error" if self.error is not None or not self.deliverable.strip() else "partial"
 
     @property
