@@ -65,7 +65,7 @@ def test_after_the_answer_only_new_words_go_on(project: Path, old: Path, capfd: 
     assert f'yagent -r {new} -p "…"' in told
     (line,) = [line for line in run(capfd, "list")[1].splitlines() if line.startswith(new)]
     assert "answered" in line
-    assert "with new words" in line
+    assert "can go on: -r ID -p" in line
     again, told = forked(capfd, new, 4)
     assert "yagent resume" not in told
     assert words(project, again) == words(project, new)
@@ -110,4 +110,4 @@ def test_a_fork_is_listed_with_the_words_that_began_it(project: Path, old: Path,
     new, _ = forked(capfd, "aaaa", 2)
     (line,) = [line for line in run(capfd, "list")[1].splitlines() if line.startswith(new)]
     assert line.endswith("the task")
-    assert "can go on" in line
+    assert "can go on: resume ID" in line

@@ -225,7 +225,7 @@ async def test_resume_without_an_id_and_without_a_terminal_is_a_list(yagent: Com
     listed = await yagent.run("resume", environment={"YAGENT_BASE_URL": None})
     session = session_of(yagent)
     assert listed.code == 0
-    assert re.fullmatch(rf"1  {session}  .*  stopped  can go on  the first task\n", listed.answer)
+    assert re.fullmatch(rf"1  {session}  .*  stopped  can go on: resume ID  the first task\n", listed.answer)
     assert listed.told == f"yagent: The newest that can go on: yagent resume {session}\n"
 
 

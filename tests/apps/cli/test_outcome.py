@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
+
 from yagent.apps.cli.outcome import account, as_text, summary
 from yagent.protocol.messages import Usage
-from yagent.protocol.result import DelegationAccount, DeniedAccount, FileChange, TaskResult
+from yagent.protocol.result import DelegationAccount, DeniedAccount, FileChange, TaskResult, Verification
 from yagent.protocol.stop import StopReason
 
 
@@ -50,6 +52,17 @@ def test_the_run_is_summed_up_in_one_line() -> None:
     whole = result(files_changed=files, delegations=(done, done), usage=Usage(total_input=11_000, output=1400), cost=0.031)
     said = summary(whole, 34.2)
     assert said == "session s · 4 files changed (a.py, b.py, c.py, …) · 2 delegations · 12k tokens, $0.03 · 34 s"
+
+
+@pytest.mark.parametrize("state", ["verified", "unverified", "stale"])
+def test_the_summary_says_whether_what_was_changed_is_proven(state: Verification) -> None:
+    files = (FileChange("a.py", "modified"),)
+    assert summary(result(files_changed=files, verification=state), 1.0) == f"session s · 1 file changed (a.py) · {state} · 1 s"
+    assert summary(result(verification=state), 1.0) == "session s · 1 s"
+
+
+def test_an_unfinished_task_is_called_what_it_is_whatever_its_answer_says() -> None:
+    assert account(result(status="partial")) == ["yagent: the result is partial: the Director did not call the task complete."]
 
 
 def test_what_is_unknown_or_nothing_is_left_out_of_the_summary() -> None:

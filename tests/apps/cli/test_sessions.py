@@ -33,8 +33,8 @@ def test_sessions_are_listed_newest_first_with_reason_and_first_words(project: P
     code, out, err = run(capfd, "list")
     newest, oldest = out.splitlines()
     assert (code, err) == (0, "")
-    assert re.fullmatch(r"bbbb  2026-01-02 \d\d:\d\d  unfinished  can go on       \[bold\]x\[/bold\] \\x1b\[31my+…", newest)
-    assert re.fullmatch(r"aaaa  2026-01-01 \d\d:\d\d  answered    with new words  Fix the rounding in total\(\), please", oldest)
+    assert re.fullmatch(r"bbbb  2026-01-02 \d\d:\d\d  unfinished  can go on: resume ID  \[bold\]x\[/bold\] \\x1b\[31my+…", newest)
+    assert re.fullmatch(r"aaaa  2026-01-01 \d\d:\d\d  answered    can go on: -r ID -p   Fix the rounding in total\(\), please", oldest)
 
 
 @pytest.mark.parametrize("reason", StopReason)
@@ -61,8 +61,8 @@ def test_sessions_of_all_directories_are_listed_on_request(project: Path, tmp_pa
     write(elsewhere, "20260102-100000_bbbb.jsonl", meta("bbbb", elsewhere, "x"), ended("cancelled"), at="2026-01-02T10:00:00+00:00")
     assert [line[:4] for line in run(capfd, "list")[1].splitlines()] == ["aaaa"]
     newest, oldest = run(capfd, "list", "--all")[1].splitlines()
-    assert re.fullmatch(rf"bbbb  .*  stopped   can go on       {elsewhere}  x", newest)
-    assert re.fullmatch(rf"aaaa  .*  answered  with new words  {project} +x", oldest)
+    assert re.fullmatch(rf"bbbb  .*  stopped   can go on: resume ID  {elsewhere}  x", newest)
+    assert re.fullmatch(rf"aaaa  .*  answered  can go on: -r ID -p   {project} +x", oldest)
     elsewhere.rmdir()
     assert "  directory is gone  " in run(capfd, "list", "--all")[1].splitlines()[0]
 

@@ -65,7 +65,7 @@ def account(result: TaskResult, *, quiet: bool = False) -> list[str]:
     if quiet:
         return [visible(line) for line in lines]
     if result.status == "partial" and not result.error:
-        lines.append("yagent: the result is partial: the answer says what is missing.")
+        lines.append("yagent: the result is partial: the Director did not call the task complete.")
     denials = Counter(_denial(denied) for denied in result.denied)
     lines += [f"yagent: denied{f' {times} times' if times > 1 else ''}: {denial}" for denial, times in denials.items()]
     return [visible(line) for line in lines]
@@ -73,7 +73,7 @@ def account(result: TaskResult, *, quiet: bool = False) -> list[str]:
 
 def summary(result: TaskResult, seconds: float) -> str:
     """The run in one line for people; what is unknown or nothing is left out."""
-    parts = [f"session {result.session}", _changes(result), _counted(len(result.delegations), "delegation"), _spent(result)]
+    parts = [f"session {result.session}", _changes(result), _proof(result), _counted(len(result.delegations), "delegation"), _spent(result)]
     return " · ".join([*filter(None, parts), _duration(seconds)])
 
 
@@ -92,6 +92,11 @@ def _changes(result: TaskResult) -> str:
     names = [one_line(change.path, NAME_WIDTH) for change in result.files_changed[:NAMED_FILES]]
     more = ", …" if len(result.files_changed) > NAMED_FILES else ""
     return f"{_counted(len(result.files_changed), 'file')} changed ({', '.join(names)}{more})" if names else ""
+
+
+def _proof(result: TaskResult) -> str:
+    """Whether what was changed is proven, in the word of `--output json`."""
+    return "" if result.verification == "none" or not result.files_changed else result.verification
 
 
 def _counted(number: int, noun: str) -> str:

@@ -113,7 +113,7 @@ def how_it_goes_on(summary: SessionSummary) -> str:
     """Whether it can go on, and how, in words."""
     if summary.reason in NOT_NOW:
         return NOT_NOW[summary.reason]
-    return "can go on" if summary.resumable else "with new words"
+    return "can go on: resume ID" if summary.resumable else "can go on: -r ID -p"
 
 
 def _data(summary: SessionSummary) -> dict[str, object]:
