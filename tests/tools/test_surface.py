@@ -136,7 +136,7 @@ def test_the_exit_status_is_one_of_three_words() -> None:
     assert spec is not None
     handoff = schema_of(spec.parameters)["properties"]["handoff"]
     assert handoff["properties"]["status"]["enum"] == ["ok", "partial", "error"]
-    assert handoff["required"] == ["conclusion"], "who names no status has checked nothing: partial"
+    assert handoff["required"] == ["conclusion", "status"], "who names none all the same has checked nothing: partial"
 
 
 def test_delegations_take_a_task_and_references() -> None:

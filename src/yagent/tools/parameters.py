@@ -26,11 +26,13 @@ P = TypeVar("P")
 
 @dataclass(frozen=True, slots=True)
 class Describe:
-    """What a field is for, and its bounds. `minimum` and `maximum` are inclusive; for lists they bound the number of items."""
+    """What a field is for, and its bounds. `minimum` and `maximum` are inclusive; for lists they bound the number of items. One that is
+    `asked_for` is declared as required, and its default is taken all the same where a model leaves it out."""
 
     text: str = ""
     minimum: int | None = None
     maximum: int | None = None
+    asked_for: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,17 +78,18 @@ def parse(parameters: type[P], arguments: Mapping[str, Any]) -> Parsed[P]:
 
 @dataclass(frozen=True, slots=True)
 class _Property:
-    """One field of an object: how it is read, what it is for, and whether it may be left out."""
+    """One field of an object: how it is read, what it is for, whether it may be left out, and whether a model is told that it may."""
 
     kind: Kind
     required: bool
+    asked_for: bool
     description: str
     default: Any
 
     @property
     def schema(self) -> dict[str, Any]:
         """The property's schema with its description and a default worth telling."""
-        told = isinstance(self.default, int | float | str) and self.default not in ("", False)
+        told = not self.asked_for and isinstance(self.default, int | float | str) and self.default not in ("", False)
         return {
             **self.kind.schema,
             **({"description": self.description} if self.description else {}),
@@ -101,13 +104,13 @@ class ObjectKind:
         self._made = made
         self._properties = properties
         self._rest = rest
-        required = [name for name, each in properties.items() if each.required]
+        required = [name for name, each in properties.items() if each.asked_for]
         self.schema: dict[str, Any] = {
             "type": "object",
             "properties": {name: each.schema for name, each in properties.items()},
             **({"required": required} if required else {}),
         }
-        inside = ", ".join(f'"{name}"{"" if each.required else "?"}: {each.kind.form}' for name, each in properties.items())
+        inside = ", ".join(f'"{name}"{"" if each.asked_for else "?"}: {each.kind.form}' for name, each in properties.items())
         self.form = "{" + inside + "}"
 
     def read(self, value: Any, at: str, reading: Reading) -> Any:
@@ -181,7 +184,8 @@ def _property(declared: "Field[Any]", hint: Any) -> _Property:
     if get_origin(hint) is Annotated:
         hint, described = get_args(hint)[0], next((each for each in get_args(hint)[1:] if isinstance(each, Describe)), described)
     required = declared.default is MISSING and declared.default_factory is MISSING
-    return _Property(_kind(hint, described), required, described.text, None if declared.default is MISSING else declared.default)
+    default = None if declared.default is MISSING else declared.default
+    return _Property(_kind(hint, described), required, required or described.asked_for, described.text, default)
 
 
 def _kind(hint: Any, described: Describe) -> Kind:

@@ -10,6 +10,7 @@ from tests.tools.scopes import NO, NOBODY, YES, Desk, call
 from yagent.protocol.asks import Answer
 from yagent.protocol.handoff import Fact, Handoff
 from yagent.tools.builtin.flow import AgentExit, FactParameter, HandoffParameter
+from yagent.tools.parameters import schema_of
 from yagent.tools.spec import DelegationRequest, Exit
 
 HANDOFF = {
@@ -126,3 +127,13 @@ async def test_an_empty_task_starts_nobody(coding: Desk) -> None:
     director = Desk(coding.workspace, coding.clock, role="director")
     assert (await director.invoker.invoke(call("delegate_repo", task="  "), director.scope)).is_error
     assert director.played.delegated == []
+
+
+async def test_a_status_is_asked_for_and_its_absence_is_no_reason_to_lose_the_hand_over(coding: Desk) -> None:
+    declared = schema_of(AgentExit)["properties"]["handoff"]
+    assert declared["required"] == ["conclusion", "status"]
+    assert "default" not in declared["properties"]["status"]
+    for handoff in ({"conclusion": "Done."}, "Done."):
+        output = await coding.make("agent_exit", handoff=handoff)
+        assert output.exit is not None
+        assert output.exit.handoff == Handoff("Done.", status="partial")

@@ -31,7 +31,9 @@ class HandoffParameter:
     """The handoff of `agent_exit`."""
 
     conclusion: Annotated[str, Describe("The whole answer, for one who saw none of the work.")]
-    status: Annotated[HandoffStatus, Describe("ok: done and checked. partial: part, or unchecked. error: not done.")] = "partial"
+    status: Annotated[HandoffStatus, Describe("ok: done and checked. partial: part, or unchecked. error: not done.", asked_for=True)] = (
+        "partial"
+    )
     facts: Annotated[tuple[FactParameter, ...], Describe("What the conclusion rests on.")] = ()
     open_questions: Annotated[tuple[str, ...], Describe("What is unchecked or assumed.")] = ()
     others: Others = field(default_factory=dict)
