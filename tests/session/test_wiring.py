@@ -63,7 +63,7 @@ async def test_a_delegation_is_told_the_users_work_apart_from_the_tasks(sessions
     async with sessions.open(mode="yolo") as opened:
         await opened.do("go on")
     told = {view.identity.split(",")[0]: view.task for view in model_server.views}
-    users = "Not committed before the user's request, the user's own work, keep it: draft.txt"
+    users = "Not committed before the user's request, the user's own work, keep it (also from git stash, which runs unasked): draft.txt"
     assert [name for name, text in told.items() if users not in text] == []
     assert [name for name, text in told.items() if "Changed since the user's request: new.txt (created)" in text] == ["You are Repo"]
 

@@ -17,7 +17,7 @@ from yagent.workspace.changes import ChangedFile, WorkspaceState, changed_files,
 from yagent.workspace.git import SHOWN_PATHS, Git, GitFacts, Place
 from yagent.workspace.inventory import Inventory, take_inventory
 
-OWN: Final = "the user's own work, keep it"
+OWN: Final = "the user's own work, keep it (also from git stash, which runs unasked)"
 EARLIER: Final = "made earlier in this session or by the user, look before you change it"
 COMMITS: Final = 3  # shown to the Director
 NEW_COMMITS: Final = 5  # told of what an agent committed

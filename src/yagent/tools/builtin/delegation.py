@@ -20,7 +20,7 @@ MAX_REFERENCES: Final = 10  # F-24
 class Delegation:
     """Parameters of every `delegate_*`."""
 
-    task: Annotated[str, Describe("Goal, known paths and facts, limits, what to report. It sees no more.")]
+    task: Annotated[str, Describe("Goal, known paths and facts, limits, what to report. It sees nothing said here.")]
     context_refs: Annotated[tuple[str, ...], Describe("Earlier results to add whole: agent:repo#2; agent:repo is the newest.")] = ()
 
 

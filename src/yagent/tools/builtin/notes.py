@@ -40,7 +40,7 @@ class NoteReader(Protocol):
 class ListNotes:
     """Parameters of `list_notes`."""
 
-    agent: Annotated[str, Describe("Only of this agent: repo.")] = ""
+    agent: Annotated[str, Describe("Only of this agent, such as repo.")] = ""
     status: Annotated[Literal["", "ok", "partial", "error", "degraded"], Describe("Only with this status.")] = ""
 
 
