@@ -98,6 +98,8 @@ async def test_trouble_that_stays_ends_the_run_with_the_code_for_trying_later(ma
     result = await stage.run()
     assert (result.stop_reason, result.exit_code) == (StopReason.LLM_ERROR, 75)
     assert len(model_server.exchanges) == 3
+    assert str(result.error).endswith(" 1 attempt failed. Given up: 3 attempts failed in 3 rounds.")
+    assert [retry.reason.endswith(" 1 attempt failed.") for retry in stage.published(LlmRetry)] == [True, True], "there it goes on"
     checked(stage)
 
 

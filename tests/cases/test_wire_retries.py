@@ -247,6 +247,8 @@ async def test_A31_an_overload_that_stays_is_bounded_and_named(sessions: Session
     async with sessions.open(api_format="anthropic") as opened:
         result = await opened.do("go")
     assert "Overloaded" in result.error
+    assert result.error.endswith(f" Given up: {len(model_server.exchanges)} attempts failed in 3 rounds.")
+    assert not any("iven up" in told.reason or "ave up" in told.reason for told in opened.told(LlmRetry))
     assert (result.answer, result.exit_code) == ("", 75)
     assert len(model_server.exchanges) <= MOST_REQUESTS
 

@@ -40,7 +40,7 @@ def judge(error: ModelError, *, failures: int, remaining: float | None, settings
     if not isinstance(error, TransientModelError):
         return Verdict(None)
     if failures > settings.max_retries:
-        return Verdict(None, f"Gave up after {failures} attempts." if settings.max_retries else "Retries are off.")
+        return Verdict(None, "1 attempt failed." if failures == 1 else f"{failures} attempts failed.")
     asked = error.retry_after if isinstance(error, RateLimited) else None
     if asked is not None and asked > settings.longest_wait:
         return Verdict(None, f"The server asks to wait {asked:.0f} s; more than {settings.longest_wait:.0f} s is not waited for.")

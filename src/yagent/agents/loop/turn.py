@@ -55,6 +55,7 @@ class Turn:
         self._frame = frame
         self._settings = settings
         self._calls = 0
+        self._failed = 0  # attempts of the reply under way
 
     async def query(self, options: CallOptions, *, is_last: bool = False) -> Completed:
         """The reply to everything said so far.
@@ -62,15 +63,18 @@ class Turn:
         A reply without words and calls, and a call that failed in passing, are tried again. Raises `ModelError`, or `LimitReached` when
         the task may not go on. `is_last`: the run hands over with this call.
         """
-        attempt = 0
+        attempt = self._failed = 0
         while True:
             try:
                 reply = await self._call(options, is_last=is_last)
                 _demand_content(reply)
                 return reply
             except TransientModelError as failure:
+                self._failed += 1
                 asked = (failure.retry_after or 0.0) if isinstance(failure, RateLimited) else 0.0
                 if attempt >= self._settings.step_retries or asked > BACKOFF_CAP:
+                    if attempt:
+                        failure.args = (f"{failure} Given up: {self._failed} attempts failed in {attempt + 1} rounds.",)
                     raise
                 attempt += 1
                 delay = max(asked, min(self._settings.backoff * 2 ** (attempt - 1), BACKOFF_CAP))
@@ -113,6 +117,7 @@ class Turn:
                     told.chunk(event.text, "reasoning")
                 case Retrying():
                     told.ended(bill.lost(), None, event.reason)
+                    self._failed += 1
                     bill.demand_room()
                     self._frame.publisher.publish(LlmRetry(reason=event.reason, delay_seconds=event.delay, attempt=event.attempt))
                 case Completed():
