@@ -5,7 +5,7 @@ whole or not at all. Methods that touch the disk do it in a thread.
 """
 
 import os
-from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
+from collections.abc import Awaitable, Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import replace
 from datetime import datetime
 from difflib import get_close_matches
@@ -141,11 +141,11 @@ class Board:
         note = await in_thread(self._read, note_id)
         return note, Shown(note.head, await self.verdicts(note.head))
 
-    async def index(self) -> str:
-        """The newest notes, a line each, as a model is told of them; "" where there is nothing to tell."""
+    async def index(self, told: Collection[str] = ()) -> str:
+        """The newest notes, a line each, as a model is told of them, without those `told` just now; "" where there is nothing to tell."""
         if not self._settings.enabled or self._settings.index_max_notes <= 0:
             return ""
-        listing = await self._listing(self._settings.index_max_notes)
+        listing = await self._listing(self._settings.index_max_notes, told)
         return render_index([(each.head, each.marks) for each in listing.notes], listing.total, self._settings)
 
     async def verdicts(self, head: NoteHead) -> tuple[Verdict, ...]:
@@ -213,10 +213,10 @@ class Board:
         except (OSError, NotRegularFileError, DamagedNote):
             return False
 
-    async def _listing(self, shown: int | None = None) -> Listing:
-        """The newest notes; of those not `shown` nothing is checked."""
+    async def _listing(self, shown: int | None = None, told: Collection[str] = ()) -> Listing:
+        """The newest notes, without those `told` by their ids; of those not `shown` nothing is checked."""
         problems: list[str] = []
-        heads = await in_thread(self._heads, problems)
+        heads = [head for head in await in_thread(self._heads, problems) if head.id not in told]
         return Listing(await self._shown(heads[:shown]), tuple(problems), len(heads))
 
     async def _shown(self, heads: Sequence[NoteHead]) -> tuple[Shown, ...]:

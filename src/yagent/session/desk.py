@@ -1,7 +1,7 @@
 """What agents leave for each other in a session: notes with their evidence, results too long for a conversation, the ends of commands."""
 
 import os
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Collection, Sequence
 from functools import partial
 from pathlib import Path
 
@@ -65,11 +65,11 @@ class Desk:
         """The notes."""
         return self._board
 
-    async def index(self) -> str:
-        """The board at a glance, "" while it is empty."""
+    async def index(self, told: Collection[str]) -> str:
+        """The board at a glance, "" while it is empty, without the results that were `told` just now."""
         if self._has_notes is None:
             self._has_notes = self._settings.enabled and await in_thread(self._board.directory.is_dir)
-        return await self._board.index() if self._has_notes else ""
+        return await self._board.index(told) if self._has_notes else ""
 
     async def resolve(self, references: Sequence[str]) -> References | None:
         """What earlier results are meant; None where there are no notes."""

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Protocol
 
 from yagent.agents.loop.conversation import Conversation
 from yagent.agents.loop.role import Role
+from yagent.patterns import pattern
 from yagent.session.workshop import Workshop
 
 if TYPE_CHECKING:
     from yagent.session.taking_up import TakenUp
 
+_HEADER = pattern(r"^\[([a-z]+#[0-9]+) · ", re.MULTILINE)  # of a result, as `handover.render` and `note_text` begin it
 LABEL = "now"  # around what is true of this request alone
 
 
@@ -36,10 +39,16 @@ class Hints:
 
     async def hint(self) -> str:
         """What the next request says at its end: the board (to the Director always, to others at their beginning), changed rights."""
-        board = "" if self._seat.role.is_delegated and self._asked else await self._shop.desk.index()
+        board = "" if self._seat.role.is_delegated and self._asked else await self._shop.desk.index(self._told())
         self._asked = True
         said = "\n\n".join(filter(None, (board, self._changed)))
         return f"<{LABEL}>\n{said}\n</{LABEL}>" if said else ""
+
+    def _told(self) -> frozenset[str]:
+        """The results that the newest message has in full already."""
+        newest = self._seat.conversation.newest
+        texts = [] if newest is None else [newest.text, *(result.text for result in newest.results)]
+        return frozenset(name for text in texts for name in _HEADER.findall(text))
 
     def _approvals(self) -> str:
         """What runs unasked now, where the conversation says otherwise: it began in another process, with other options."""
