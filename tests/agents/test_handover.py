@@ -137,6 +137,13 @@ def test_no_command_that_ran_is_left_out_and_what_proves_something_is_told_as_it
     assert f"\nCommands it ran after its last edit: {ran[0]}; {ran[1]}\n" in few
 
 
+def test_of_commands_that_prove_nothing_here_those_that_check_something_are_told_before_those_that_only_read() -> None:
+    ran = ("make test → exit 0 (run#1)", *(f"ls {number} → exit 0 (run#{number})" for number in range(2, 9)))
+    result = RunResult(StopReason.AGENT_EXIT, "Ok.", 9, Handoff("Ok."), calls=8, ran=ran)
+    text = render("devops#1", result, handed=Handed(proofs=("run#3",), checks=("run#1",)))
+    assert f"Commands it ran: {'; '.join((ran[0], ran[2], ran[5], ran[6], ran[7]))}; … and 3 more: " in text
+
+
 def test_many_commands_are_counted_and_the_newest_of_them_named() -> None:
     ran = tuple(f"ls {number} → exit 0" for number in range(100))
     text = render("devops#1", RunResult(StopReason.AGENT_EXIT, "Ok.", 9, Handoff("Ok."), calls=8, ran=ran))

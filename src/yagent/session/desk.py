@@ -124,7 +124,8 @@ class Desk:
         marks = await self._marks(head) if head is not None and result.handoff is not None else ()
         cited = (place.command for places in (() if head is None else head.anchors) for place in places if place.command)
         proofs = dict.fromkeys([*([] if found.proof is None else [found.proof.id]), *cited])
-        return Handed(short, found.state, found.reason, marks, tuple(problems), artifact, tuple(proofs))
+        checks = tuple(each.id for each in self._evidence.commands if each.checks)
+        return Handed(short, found.state, found.reason, marks, tuple(problems), artifact, tuple(proofs), checks)
 
     async def degraded(self, commission: Commission, reasons: Sequence[str], report: str) -> None:
         """Keep the report on a delegation that did not go on."""

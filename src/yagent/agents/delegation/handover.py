@@ -1,6 +1,6 @@
 """What goes down with a delegation and what comes back up."""
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import accumulate
 from typing import Final
 
@@ -88,8 +88,10 @@ class Circumstances:
 class Handed:
     """What became of a result: the words that stand for it where it is too long to be told ("" where it is not), the last line of which
     says where it is whole; whether what was changed is proven (a word of `blackboard.verification`) and why not, one mark for each of its
-    facts, what could not be kept, the id of the artifact that has it whole ("" for none), and the ids of the commands that prove something:
-    that the changes are verified, or what a fact says."""
+    facts, what could not be kept, and the id of the artifact that has it whole ("" for none).
+
+    Of recorded commands, by their ids: `proofs` show that the changes are verified, or what a fact says; `checks` could prove something.
+    """
 
     short: str = ""
     verification: str = "none"
@@ -98,6 +100,7 @@ class Handed:
     problems: tuple[str, ...] = ()
     artifact: str = ""
     proofs: tuple[str, ...] = ()
+    checks: tuple[str, ...] = ()
 
 
 NOTHING_ELSE: Final = Circumstances()
@@ -118,7 +121,7 @@ def render(name: str, result: RunResult, found: Circumstances = NOTHING_ELSE, ha
         wrong = f"context_refs not found: {', '.join(found.unresolved)}; it worked without"
         there = f"there are: {', '.join(found.known)}" if found.known else "there is no earlier result"
         header += f" [unresolved: {len(found.unresolved)} ({wrong}; {there})]"
-    lines = [header, *_happened(result, found, handed.proofs)]
+    lines = [header, *_happened(result, found, handed)]
     if handed.reason:
         lines.append(f"Not verified: {handed.reason}.")
     if not result.is_finished:
@@ -131,7 +134,7 @@ def render(name: str, result: RunResult, found: Circumstances = NOTHING_ELSE, ha
     return "\n".join([*lines, *result.notes, "", *_said(result, handed)])
 
 
-def _happened(result: RunResult, found: Circumstances, proofs: Collection[str]) -> Iterator[str]:
+def _happened(result: RunResult, found: Circumstances, handed: Handed) -> Iterator[str]:
     """What is known of the run without asking the agent."""
     if found.before is not None:
         known = ", ".join(found.before) or "none"
@@ -142,7 +145,7 @@ def _happened(result: RunResult, found: Circumstances, proofs: Collection[str]) 
     if found.head:
         yield f"HEAD moved while it worked: {found.head}"
     if result.ran:
-        yield f"Commands it ran{' after its last edit' if result.changed else ''}: {_commands(result.ran, proofs)}"
+        yield f"Commands it ran{' after its last edit' if result.changed else ''}: {_commands(result.ran, handed)}"
     elif changes:
         yield "Commands it ran after its last edit: none, so nothing is verified"
     if found.denied:
@@ -153,10 +156,11 @@ def _happened(result: RunResult, found: Circumstances, proofs: Collection[str]) 
         yield "It used no tool: nothing in this result was looked up."
 
 
-def _commands(ran: Sequence[str], proofs: Collection[str]) -> str:
-    """How commands ended: those that prove something and the newest others as they are, of the rest the beginnings."""
-    proving = [not set(COMMAND_ID.findall(each.rpartition(" → ")[2])).isdisjoint(proofs) for each in ran]
-    chosen = set(sorted(range(len(ran)), key=lambda at: (proving[at], at))[-MOST_COMMANDS:])
+def _commands(ran: Sequence[str], handed: Handed) -> str:
+    """How commands ended: what proves something, then what could, then the newest, as they are; of the rest the beginnings."""
+    known = [set(COMMAND_ID.findall(each.rpartition(" → ")[2])) for each in ran]
+    weight = [(not each.isdisjoint(handed.proofs), not each.isdisjoint(handed.checks)) for each in known]
+    chosen = set(sorted(range(len(ran)), key=lambda at: (weight[at], at))[-MOST_COMMANDS:])
     told = "; ".join(ran[at] for at in sorted(chosen))
     rest = [each.rpartition(" → ") for at, each in enumerate(ran) if at not in chosen]
     if not rest:
