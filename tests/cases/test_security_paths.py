@@ -157,7 +157,11 @@ def test_I29_deny_beats_every_mode_and_an_allow_list_is_a_ceiling(room: Room) ->
     settings = room.permissions(Mode.YOLO, allow=["shell(make test *)"]).settings
     from_list = Permissions(
         type(settings)(
-            workspace=settings.workspace, mode=Mode.YOLO, allow=settings.allow, allow_is_ceiling=True, environment=settings.environment
+            workspace=settings.workspace,
+            mode=Mode.YOLO,
+            allow=settings.allow,
+            ceiling=frozenset({"shell"}),
+            environment=settings.environment,
         )
     )
     assert room.shell("make test", from_list).decision is ALLOW

@@ -170,11 +170,14 @@ async def test_a_refused_ask_says_what_was_refused_and_by_whom(desk: Desk, answe
     assert [(each.subject, each.answered_by) for each in desk.denials] == [("a.txt", by)]
 
 
+CEILING = "(an --allow list would leave nothing else of its kind unasked)"
+
+
 @pytest.mark.parametrize(
     ("mode", "path", "advice"),
     [
-        (Mode.ASK, "a b.txt", "--allow 'edit({workspace}/a b.txt)' allows it, -y may"),
-        (Mode.YOLO, "../b.txt", "-y does not cover this; --allow 'edit({outside}/b.txt)'"),
+        (Mode.ASK, "a b.txt", "--allow 'edit({workspace}/a b.txt)' without -y allows it; -y alone may"),
+        (Mode.YOLO, "../b.txt", '-y does not cover this; in config.toml, [permissions] allow = ["edit({outside}/b.txt)"] does ' + CEILING),
         (Mode.YOLO, ".git/hooks/x", "-y does not cover this; no single rule does: run it yourself, or where you can be asked"),
     ],
 )

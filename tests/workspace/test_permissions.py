@@ -3,12 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from tests.support.permission_room import Room, create, read
-from yagent.workspace.permissions import Action, Decision, Delegate, EditPath, Mode, Network, ReadPath, RuleError, ShellLine, UseTool
+from yagent.workspace.permissions import (
+    Action,
+    Decision,
+    Delegate,
+    EditPath,
+    Mode,
+    Network,
+    Permissions,
+    ReadPath,
+    RuleError,
+    ShellLine,
+    UseTool,
+)
 from yagent.workspace.rules import Rule, parse_rule
 
 ALLOW, ASK, DENY = Decision.ALLOW, Decision.ASK, Decision.DENY
@@ -67,6 +80,30 @@ def test_the_strictest_action_of_a_call_decides(room: Room) -> None:
     assert verdict.decision is ASK
     assert [reason.code for reason in verdict.reasons] == ["outside_write"]
     assert "outside the workspace" in verdict.explanation()
+
+
+def test_what_an_allow_list_does_not_have_is_said_to_be_not_on_it(room: Room) -> None:
+    settings = replace(room.permissions(Mode.YOLO, allow=["edit(docs/**)"]).settings, ceiling=frozenset({"edit"}))
+    assert create("docs/a", Permissions(settings)).decision is ALLOW
+    verdict = create("tests/a", Permissions(settings))
+    assert verdict.decision is ASK
+    assert verdict.explanation() == "creating tests/a is not on the allow list of this run."
+    assert room.shell("touch tests/a", Permissions(settings)).explanation() == verdict.explanation()
+    assert create("tests/a", Permissions(replace(settings, ceiling=frozenset({"shell"})))).decision is ALLOW
+
+
+def test_a_reason_says_a_thing_once(room: Room) -> None:
+    permissions = room.permissions(Mode.YOLO)
+    outside = room.outside / "victim.txt"
+    (room.workspace / "link").symlink_to(outside)
+    said = {
+        f"echo x > {outside}": f"replacing {outside} is outside the workspace.",
+        "echo x > link": f"replacing link is outside the workspace ({outside}).",
+        f"tool {outside} > {outside}": f"replacing {outside} is outside the workspace.",
+        'tool "$X" > "$X"': '"$X" is only known when the line runs.',
+        'echo b > "$X"; cat "$X"': '"$X" is only known when the line runs.',
+    }
+    assert {line: room.shell(line, permissions).explanation() for line in said} == said
 
 
 def test_deny_beats_ask_beats_allow(room: Room) -> None:

@@ -244,7 +244,11 @@ class PermissionSection:
     """`[permissions]`: deny beats ask beats allow. A rule that cannot be read stops the start: it never falls away."""
 
     allow: tuple[str, ...] = key(
-        values.RULES, (), "empty: none", "What runs without asking; `--allow` adds to it.", consumer="workspace.permissions"
+        values.RULES,
+        (),
+        "empty: none",
+        "What runs without asking, beside what does anyway; `--allow` adds to it.",
+        consumer="workspace.permissions",
     )
     ask: tuple[str, ...] = key(
         values.RULES, (), "empty: none", "What asks although it would run; `--ask` adds to it.", consumer="workspace.permissions"

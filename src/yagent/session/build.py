@@ -218,7 +218,7 @@ class _Parts:
         warnings = [str(notice) for notice in (*notices, unwritable, await grants.load(), *told) if notice]
         permissions = Permissions(judging, grants)
         prompts = Prompts()
-        approvals = approvals_line(permissions.mode, can_ask=request.can_ask)
+        approvals = approvals_line(judging, can_ask=request.can_ask)
         fits = FittingSettings(compression_settings(config), request.environ, self.home.data_dir)
         fittings = Fittings(prompts, fits, self.calibration)
         may_read = partial(_may_read, permissions)

@@ -1,7 +1,7 @@
 """From the configuration and the options of a run to the small settings each room is given. Options win where they were given."""
 
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -29,10 +29,13 @@ from yagent.workspace.file_system import LocalFileSystem
 from yagent.workspace.git_directory import git_directories
 from yagent.workspace.permissions import Mode, PermissionSettings
 from yagent.workspace.protected import ProtectedSettings
+from yagent.workspace.rules import RuleKind, parse_rules
 from yagent.workspace.shell import ShellSettings
 
 SHORTEST_KEY = 16  # characters of a key that is hidden in what commands print; a shorter one could be a word of it
 _MODES = {"off": Mode.ASK, "yolo": Mode.YOLO, "full": Mode.FULL_YOLO, "full-yolo": Mode.FULL_YOLO}
+LIMITED: Mapping[RuleKind, str] = {"edit": "edits", "shell": "commands"}  # what `-y` runs at once, and a list of the run limits
+MOST_RULES = 10  # told to an agent
 _REMINDERS: Mapping[str, ReminderPolicy] = {"auto": "auto", "always": "always", "never": "never"}
 
 
@@ -41,17 +44,33 @@ def mode(config: Config, flags: RunFlags) -> Mode:
     return _MODES[flags.mode or config.agent.yolo]
 
 
-def approvals_line(mode: Mode, *, can_ask: bool) -> str:
+def approvals_line(settings: PermissionSettings, *, can_ask: bool) -> str:
     """What an agent is told about permissions, so that it need not find out by being refused."""
     asked = "the user is asked" if can_ask else "refused, because nobody can answer in this run; try none of it, refusals are counted"
-    match mode:
+    listed = f", and what the user allows: {_rules_told(settings.allow)}" if settings.allow else ""
+    match settings.mode:
         case Mode.ASK:
-            what = "Approvals: reading and commands known to read only run at once; anything else:"
+            what = f"reading and commands known to read only run at once{listed}; anything else:"
+        case Mode.YOLO if settings.ceiling:
+            what = f"{_below_the_ceiling(settings)}; anything else:"
         case Mode.YOLO:
-            what = "Approvals: edits and commands in the directory run at once; what goes outside, loses the user's work or publishes:"
+            what = f"edits and commands in the directory run at once{listed}; what else goes outside, loses the user's work or publishes:"
         case Mode.FULL_YOLO:
-            what = "Approvals: nearly everything runs at once; keys, start-up files and git hooks:"
-    return f"{what} {asked}."
+            what = "nearly everything runs at once; keys, start-up files and git hooks:"
+    return f"Approvals: {what} {asked}."
+
+
+def _below_the_ceiling(settings: PermissionSettings) -> str:
+    """What runs at once under `-y` where the options name a list of what may."""
+    free = [word for kind, word in LIMITED.items() if kind not in settings.ceiling]
+    limited = " and ".join(word for kind, word in LIMITED.items() if kind in settings.ceiling)
+    at_once = " and ".join(["commands known to read only", *(f"{word} in the directory" for word in free)])
+    return f"{at_once} run at once, other {limited} only as the allow list of this run says: {_rules_told(settings.allow)}"
+
+
+def _rules_told(rules: Sequence[str]) -> str:
+    more = [f"{len(rules) - MOST_RULES} more"] if len(rules) > MOST_RULES else []
+    return ", ".join([*rules[:MOST_RULES], *more])
 
 
 def run_settings(config: Config, request: SessionRequest) -> RunSettings:
@@ -157,7 +176,7 @@ def permission_settings(
         allow=(*rules.allow, *flags.allow),
         ask=(*rules.ask, *flags.ask),
         deny=(*rules.deny, *flags.deny),
-        allow_is_ceiling=bool(flags.allow),
+        ceiling=frozenset(rule.kind for rule in parse_rules(flags.allow)) & LIMITED.keys(),
         home=user,
         task_temporary=temporary,
         system_temporary=temporary.parent,

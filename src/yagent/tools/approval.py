@@ -1,5 +1,6 @@
 """Permission for one tool call: what the rules say, and what a person says when the rules leave it to them."""
 
+import json
 import secrets
 import shlex
 from collections.abc import Mapping
@@ -14,6 +15,8 @@ from yagent.tools.bounds import sayable
 from yagent.tools.spec import AnySpec, CallContext
 from yagent.workspace.actions import Action, Decision, EditPath, Mode, ShellLine, Verdict
 from yagent.workspace.guard import NO_PLACE, GuardError, fingerprint
+from yagent.workspace.permissions import Permissions
+from yagent.workspace.rules import parse_rule
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,7 +96,7 @@ class Approval:
             )
         )
         if not answer.granted:
-            advice = _advice(verdict, self._call.scope.permissions.mode) if answer.answered_by == "nobody" else ""
+            advice = _advice(verdict, self._call.scope.permissions) if answer.answered_by == "nobody" else ""
             said = _declined(self._spec.name, verdict, answer)
             return Refused(said, verdict.subject, answer.answered_by, _why(verdict, answer), advice)
         if answer.offer is not None and answer.offer in verdict.offers:
@@ -132,14 +135,21 @@ def _why(verdict: Verdict, answer: Answer) -> str:
     return f"by you: {answer.text}" if answer.text.strip() else "by you"
 
 
-def _advice(verdict: Verdict, mode: Mode) -> str:
-    """What would allow a call that nobody could be asked about."""
-    rule = next((offer.rule for offer in verdict.offers if offer.rule), "")
-    allow = f"--allow {shlex.quote(rule)}" if rule else ""
+def _advice(verdict: Verdict, permissions: Permissions) -> str:
+    """What would allow a call that nobody could be asked about, and leaves all else as it is in this run."""
+    rule, mode = next((offer.rule for offer in verdict.offers if offer.rule), ""), permissions.mode
+    allow = f"--allow {shlex.quote(rule)}"
     if mode is Mode.ASK:
-        return f"{allow} allows it, -y may" if allow else "-y may allow it"
-    option = "-y" if mode is Mode.YOLO else "-Y"
-    return f"{option} does not cover this; {allow or 'no single rule does: run it yourself, or where you can be asked'}"
+        return f"{allow} without -y allows it; -y alone may" if rule else "-y may allow it"
+    if rule and parse_rule(rule).kind in permissions.ceiling:
+        return f"it is not on the allow list of this run; {allow} beside the others allows it"
+    beyond = f"{'-y' if mode is Mode.YOLO else '-Y'} does not cover this"
+    if not rule:
+        return f"{beyond}; no single rule does: run it yourself, or where you can be asked"
+    if mode is Mode.FULL_YOLO:
+        return f"{beyond}; {allow} does"
+    entry = json.dumps(rule, ensure_ascii=False)  # which is how TOML writes it, too
+    return f"{beyond}; in config.toml, [permissions] allow = [{entry}] does (an --allow list would leave nothing else of its kind unasked)"
 
 
 def shortened(subject: str) -> str:

@@ -14,7 +14,7 @@ from yagent.workspace.actions import Decision, Mode
 from yagent.workspace.guard import GuardError
 from yagent.workspace.loopback import is_loopback
 from yagent.workspace.operand_judge import OperandJudge
-from yagent.workspace.path_judge import PathJudge
+from yagent.workspace.path_judge import UNLISTED, PathJudge
 from yagent.workspace.programs.acting import rate_acting
 from yagent.workspace.programs.environment import changes_meaning, is_harmless_to_readers, is_plain_assignment
 from yagent.workspace.programs.escalating import escalating
@@ -174,8 +174,8 @@ class CommandJudge:
 
     def _beyond_yolo(self, command: Command, rating: Rating) -> Finding | None:
         """What `-y` does not run although its operands are inside."""
-        if self.paths.ceiling and self.paths.book.names_in_allow("shell"):
-            return asks("ceiling", f"{command.words[0].source} is not on the allow list of this run", _rule(command, rating))
+        if "shell" in self.paths.ceiling:
+            return asks("ceiling", f"{command.words[0].source} {UNLISTED}", _rule(command, rating))
         if any(word.glob for word in command.words) and rating.nature is Nature.CHANGES:
             return asks("pattern", "a wildcard stands in a command that writes: name the files")
         if command.directories is None:

@@ -14,7 +14,7 @@ from yagent.workspace.completions import Completions, Use
 from yagent.workspace.globbing import expand
 from yagent.workspace.guard import GuardError, Location
 from yagent.workspace.loopback import is_loopback
-from yagent.workspace.path_judge import FREE_DEVICES, LOSING, PathJudge
+from yagent.workspace.path_judge import FREE_DEVICES, LOSING, PathJudge, outside
 from yagent.workspace.programs.rating import Read, Write
 from yagent.workspace.rule_book import ALLOWED, Finding, asks, denies
 from yagent.workspace.shell_syntax.commands import Analysis, Command, Directories, Redirection, every_command
@@ -125,7 +125,7 @@ class OperandJudge:
                 return refused
             if mode is Mode.FULL_YOLO:
                 return ALLOWED
-            return asks("unknown_operand", f"what {word.source or 'it is given'} leads to is only known when the line runs")
+            return asks("unknown_operand", f"{word.source or 'what it is given'} is only known when the line runs")
         if _DESCRIPTOR.fullmatch(word.text):
             return ALLOWED
         found = self._each(word, directories, mode, follow_last=change not in ("delete", "rename"))
@@ -253,7 +253,7 @@ class OperandJudge:
             return asks("protected_write", f"{location.requested} is {protection.what}; a program that may change it asks in every mode")
         if location.inside or mode is Mode.FULL_YOLO or not (leads_away or location.exists):
             return ALLOWED
-        return asks("outside", f"{location.requested} is outside the workspace ({location.resolved})")
+        return asks("outside", outside(location))
 
     def _each(self, word: Word, directories: Directories, mode: Mode, *, follow_last: bool = True) -> list[Location] | Finding:
         try:

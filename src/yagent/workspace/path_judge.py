@@ -15,6 +15,7 @@ from yagent.workspace.actions import Change, Decision, Mode, Reason
 from yagent.workspace.guard import Guard, Location
 from yagent.workspace.protected import ProtectedSet, Protection
 from yagent.workspace.rule_book import ALLOWED, Finding, RuleBook, asks, denies
+from yagent.workspace.rules import RuleKind
 
 FREE_DEVICES = frozenset({"/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom", "/dev/stdin", "/dev/stdout", "/dev/stderr"})
 WRITABLE_DEVICES = frozenset({"/dev/null", "/dev/full", "/dev/stdout", "/dev/stderr"})
@@ -26,6 +27,9 @@ LIBRARIES_BELOW_HOME = (".cargo/registry", ".rustup/toolchains", "go/pkg/mod", "
 
 WHOLE_WORKSPACE = "edit(**)"
 """The rule behind "edits inside the workspace"; it never covers protected or self-executing files."""
+
+UNLISTED = "is not on the allow list of this run"
+"""What is said of an edit or a command that only the list of the run keeps from running."""
 
 _PLAIN = pattern(r"[\w.][\w./+@-]*")
 """A relative path that is its own glob."""
@@ -44,7 +48,7 @@ class PathJudge:
     home: Path | None = None
     task_temporary: Path | None = None
     system_temporary: Path | None = None
-    ceiling: bool = False
+    ceiling: frozenset[RuleKind] = frozenset()
     free_roots: tuple[Path, ...] = field(default_factory=lambda: library_roots(None))
 
     def read(self, location: Location, mode: Mode, *, recursive: bool = False, filtered: bool = False, names_only: bool = False) -> Finding:
@@ -60,8 +64,7 @@ class PathJudge:
         if location.inside or mode is not Mode.ASK or self._is_free(location):
             return ALLOWED
         directory = location.resolved if location.is_directory else location.resolved.parent
-        where = f"{location.requested} is outside the workspace ({location.resolved})"
-        return asks("outside_read", f"reading {where}", f"read({escape_glob(directory)}/**)" if directory != Path("/") else "")
+        return asks("outside_read", f"reading {outside(location)}", f"read({escape_glob(directory)}/**)" if directory != Path("/") else "")
 
     def may_read(self, location: Location) -> bool:
         """Say whether a search or listing may show this file without asking."""
@@ -118,14 +121,14 @@ class PathJudge:
         new = not location.exists and change in ("create", "edit", "replace")
         if mode is Mode.YOLO and new and temporary is not None and _is_below(location.resolved, self.guard.resolve(temporary)):
             return ALLOWED
-        where = f"{location.requested} is outside the workspace ({location.resolved})"
-        return asks("outside_write", f"{verb} {where}", self._rule_for(location))
+        return asks("outside_write", f"{verb} {outside(location)}", self._rule_for(location))
 
     def _inside(self, location: Location, change: Change, mode: Mode) -> Finding:
         if any(location.resolved == self.guard.resolve(root) for root in self.guard.roots) and change in ("delete", "rename"):
             return asks("whole_workspace", f"{location.requested} is the whole workspace")
-        if mode is Mode.ASK or (self.ceiling and self.book.names_in_allow("edit")):
-            return asks("edit", f"{_VERBS[change]} {location.requested}", self._rule_for(location))
+        if mode is Mode.ASK or "edit" in self.ceiling:
+            unlisted = "" if mode is Mode.ASK else f" {UNLISTED}"
+            return asks("edit", f"{_VERBS[change]} {location.requested}{unlisted}", self._rule_for(location))
         if change in LOSING and self.is_precious(location):
             return self.loss(location, change)
         reason = self.protected.of(location)
@@ -163,6 +166,12 @@ _VERBS: dict[Change, str] = {
     "rename": "renaming",
 }
 LOSING: frozenset[Change] = frozenset({"replace", "delete"})
+
+
+def outside(location: Location) -> str:
+    """What is said of a place outside the workspace; where it really is only when that is not how it was named."""
+    really = "" if str(location.resolved) == location.requested else f" ({location.resolved})"
+    return f"{location.requested} is outside the workspace{really}"
 
 
 def escape_glob(path: Path) -> str:

@@ -6,7 +6,7 @@ about it, which can only make it stricter. The nouns are in `actions` and are im
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import field, replace
 from functools import cached_property
 from pathlib import Path
@@ -35,7 +35,7 @@ from yagent.workspace.loopback import is_loopback
 from yagent.workspace.path_judge import WHOLE_WORKSPACE, PathJudge, library_roots
 from yagent.workspace.protected import ProtectedSet, ProtectedSettings
 from yagent.workspace.rule_book import ALLOWED, Finding, RuleBook, asks
-from yagent.workspace.rules import Anchors, Rule, RuleError, parse_rules
+from yagent.workspace.rules import Anchors, Rule, RuleError, RuleKind, parse_rules
 
 if TYPE_CHECKING:
     from yagent.workspace.shell_judge import LineFinding, ShellJudge
@@ -82,8 +82,8 @@ def _nothing_is_recoverable(path: Path) -> bool:
 class PermissionSettings:
     """What the judge needs to know of the user's wishes and of the machine.
 
-    `allow`, `ask`, `deny` are rule texts. `allow_is_ceiling`: under `-y`, what the allow list speaks of (edits, shell) runs only as far as
-    the list goes. `environment` is what commands will see (HOME and PATH are relied on; TMPDIR is the task's own). `protected` says
+    `allow`, `ask`, `deny` are rule texts. `ceiling`: under `-y`, what is of these kinds (edits, commands) runs only as far as `allow` goes.
+    `environment` is what commands will see (HOME and PATH are relied on; TMPDIR is the task's own). `protected` says
     where keys and start-up files are; `recoverable(path)` that losing a path loses no work (the task made it, or git has it as it is);
     `moved(path)` hears of each place that something not recoverable may be moved to.
     """
@@ -93,7 +93,7 @@ class PermissionSettings:
     allow: tuple[str, ...] = ()
     ask: tuple[str, ...] = ()
     deny: tuple[str, ...] = ()
-    allow_is_ceiling: bool = False
+    ceiling: frozenset[RuleKind] = frozenset()
     home: Path | None = None
     task_temporary: Path | None = None
     system_temporary: Path | None = None
@@ -130,6 +130,11 @@ class Permissions:
         if self._parent is not None and self._parent.mode.rank < self._mode.rank:
             return self._parent.mode
         return self._mode
+
+    @property
+    def ceiling(self) -> frozenset[RuleKind]:
+        """Of which kinds only what the allow list has runs unasked. Only `-y` knows that: without it a list is what runs anyway."""
+        return self.settings.ceiling if self.mode is Mode.YOLO else frozenset()
 
     def set_mode(self, mode: Mode) -> None:
         """Change the mode while running (the user's doing; children follow when it gets narrower)."""
@@ -231,7 +236,7 @@ class Permissions:
             moved=self.settings.moved,
             task_temporary=self.settings.task_temporary,
             system_temporary=self.settings.system_temporary,
-            ceiling=self.settings.allow_is_ceiling,
+            ceiling=self.settings.ceiling,
             free_roots=tuple(self.guard.resolve(root) for root in library_roots(self.settings.home)),
         )
 
@@ -276,7 +281,7 @@ class _Judged:
         hidden = has_hidden(subject)
         return Verdict(
             decision=decision,
-            reasons=tuple(dict.fromkeys(finding.reason for finding in shown if finding.reason is not None)),
+            reasons=_said_once(finding.reason for finding in shown if finding.reason is not None),
             offers=self._offers(shown, remember=not hidden and self._unbroken) if decision is Decision.ASK else (),
             subject=subject,
             hidden_characters=hidden,
@@ -295,6 +300,12 @@ class _Judged:
         if all(finding.reason is not None and finding.reason.code == "edit" for finding in asking):
             offers.append(Offer("session", WHOLE_WORKSPACE))
         return tuple(offers)
+
+
+def _said_once(reasons: Iterable[Reason]) -> tuple[Reason, ...]:
+    """The reasons without those that another one ends with: `replacing x is outside` says what `x is outside` says."""
+    found = tuple(dict.fromkeys(reasons))
+    return tuple(reason for reason in found if not any(other.text.endswith(f" {reason.text}") for other in found))
 
 
 def _subject(action: Action) -> str:

@@ -53,10 +53,6 @@ class RuleBook:
         """Say whether anything of this kind is denied or must ask."""
         return any(rule.kind == kind for rule in (*self.deny, *self.ask))
 
-    def names_in_allow(self, kind: RuleKind) -> bool:
-        """Say whether the user's allow list speaks of this kind."""
-        return any(rule.kind == kind for rule in self.allow)
-
     def path(self, kind: RuleKind, location: Location) -> Finding | None:
         """Return what the rules say about a location, None when they say nothing. A rule that allows is in `Finding.rule`."""
         for rules, judged in ((self.deny, denies), (self.ask, asks)):
