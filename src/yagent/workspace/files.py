@@ -256,11 +256,12 @@ def _require_permitted(path: NamedPath, document: Document, overwrite: bool, led
     if overwrite and not unseen:
         return
     how_much = f" and you have seen {count(known) or 'none'} of its {total} lines" if unseen else ""
-    first = f", after reading {_read_call(path, unseen[0] if known else None)}" if unseen else ""
+    call = "send this call again" + ("" if overwrite else " with overwrite=true")
+    first = f"first call {_read_call(path, unseen[0] if known else None)}, then " if unseen else ""
     kind = FileChangedError if overwrite else FileError
     raise kind(
         f"{path} exists already{how_much}, so nothing was written. To change parts of it, call search_replace_in_file; "
-        f"to replace it whole, send this call with overwrite=true{first}"
+        f"to replace it whole, {first}{call}"
     )
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import codecs
-import difflib
 import errno
 import io
 import os
@@ -16,9 +15,10 @@ from yagent.errors import YagentError
 from yagent.patterns import pattern
 from yagent.records import dataclass
 from yagent.runtime import supervise
+from yagent.workspace.close_names import similar
 from yagent.workspace.encoding import SAMPLE, Document, Newline, first_lines, newline_style, recognise
 from yagent.workspace.ledger import FileLedger, digest_of
-from yagent.workspace.named_path import NamedPath, printable
+from yagent.workspace.named_path import NamedPath
 
 SIZE_LIMIT = 10_000_000
 SIZE_WARNING = 2_000_000
@@ -364,15 +364,3 @@ class _LineScan:
 def _binary(path: NamedPath, head: bytes, size: int) -> NotTextError:
     kind = next((name for mark, name in _BINARY_KINDS if head.startswith(mark)), "binary data")
     return NotTextError(f"{path} is not text but {kind} ({size_text(size)}); look at it with a program that reads such files")
-
-
-def similar(path: NamedPath) -> str:
-    """Names beside a missing one that it may have been meant for, as the end of a message."""
-    try:
-        with os.scandir(path.path.parent) as entries:
-            names = [entry.name for _, entry in zip(range(2000), entries, strict=False)]
-    except OSError:
-        return f", nor a directory {path.directory}"
-    same = [name for name in names if name.casefold() == path.path.name.casefold()]
-    close = same or difflib.get_close_matches(path.path.name, names, n=3, cutoff=0.7)
-    return f"; close names there: {', '.join(map(printable, close))}" if close else ""

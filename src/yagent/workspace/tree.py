@@ -10,9 +10,10 @@ from pathlib import Path
 
 from yagent.records import dataclass
 from yagent.runtime import supervise
+from yagent.workspace.close_names import similar
 from yagent.workspace.ignore import IgnoreRules
 from yagent.workspace.named_path import NamedPath, printable
-from yagent.workspace.reading import FileError, explain, kind_of, similar
+from yagent.workspace.reading import FileError, explain, kind_of
 
 _NAMED = 12
 _SCANNED = 100_000

@@ -83,14 +83,54 @@ async def test_missing_places_are_named_relative_to_the_workspace(asking: Desk, 
     assert "guide.md" in (await asking.make("read_file", path="docs/giude.md")).text
 
 
+@pytest.mark.parametrize(
+    ("path", "said"),
+    [
+        ("doc/guide.md", "there is no such file, nor a directory doc; close: docs/guide.md"),
+        ("dosc/giude.md", "there is no such file, nor a directory dosc; close: docs/guide.md"),
+        ("doc/nothing.txt", "there is no such file, nor a directory doc; close: docs/"),
+        ("docs/sub/dep/a.txt", "there is no such file, nor a directory docs/sub/dep; close: docs/sub/deep/a.txt"),
+        ("docs/else/a.txt", "there is no such file, nor a directory docs/else"),
+        ("wae/id_rsa", "there is no such file, nor a directory wae"),
+        ("{outside}/hoem/id_rsa", "there is no such file, nor a directory {outside}/hoem"),
+    ],
+)
+async def test_what_a_misspelt_directory_may_have_meant_is_named(
+    asking: Desk, workspace: Path, tmp_path: Path, path: str, said: str
+) -> None:
+    (workspace / "docs/sub/deep").mkdir(parents=True)
+    (workspace / "docs/sub/deep/a.txt").touch()
+    (tmp_path / "elsewhere/home").mkdir(parents=True)
+    (tmp_path / "elsewhere/home/id_rsa").touch()
+    (workspace / "way").symlink_to(tmp_path / "elsewhere/home")
+    asking.permissions.set_mode(Mode.YOLO)
+    path, said = (text.format(outside=tmp_path / "elsewhere") for text in (path, said))
+    assert (await asking.make("read_file", path=path)).text == f"cannot read {path}: {said}"
+
+
+async def test_a_misspelt_directory_above_a_listed_one_is_named(asking: Desk, workspace: Path) -> None:
+    (workspace / "docs/sub").mkdir()
+    assert "close: docs/sub/" in (await asking.make("list_dir", path="dosc/sub")).text
+
+
 async def test_a_file_is_replaced_whole_only_after_all_of_it_was_shown(asking: Desk, workspace: Path) -> None:
     await asking.make("read_file", path="docs/guide.md", max_lines=1)
     output = await asking.make("create_file", path="docs/guide.md", content="x\n", overwrite=True)
-    assert 'read_file {"path": "docs/guide.md", "start_line": 2, "end_line": 13}' in output.text
-    assert "overwrite=true" in output.text
+    assert "overwrite=true" not in output.text
+    first = 'first call read_file {"path": "docs/guide.md", "start_line": 2, "end_line": 13}, then send this call again'
+    assert output.text.endswith(f"to replace it whole, {first}")
     assert "search_replace_in_file" in output.text
     await asking.make("read_file", path="docs/guide.md", start_line=2, end_line=13)
     assert not (await asking.make("create_file", path="docs/guide.md", content="x\n", overwrite=True)).is_error
+
+
+async def test_who_did_not_ask_to_overwrite_is_told_how(asking: Desk) -> None:
+    unread = await asking.make("create_file", path="docs/guide.md", content="x\n")
+    first = 'first call read_file {"path": "docs/guide.md"}, then send this call again with overwrite=true'
+    assert unread.text.endswith(f"to replace it whole, {first}")
+    await asking.make("read_file", path="docs/guide.md")
+    read = await asking.make("create_file", path="docs/guide.md", content="x\n")
+    assert read.text.endswith("to replace it whole, send this call again with overwrite=true")
 
 
 async def test_what_an_answer_had_no_room_for_does_not_count_as_shown(asking: Desk, workspace: Path) -> None:
