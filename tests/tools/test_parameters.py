@@ -9,6 +9,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from tests.tools.scopes import shipped_registry
 from yagent.tools.parameters import Describe, ParameterError, form_of, parse, schema_of
 
 
@@ -192,6 +193,33 @@ def test_valid_arguments_survive_encoding_and_double_encoding(note: str, titles:
     plain = parse(Everything, {"note": note, "items": items, "depth": depth}).value
     doubled = parse(Everything, {"note": note, "items": json.dumps(items), "depth": str(depth)}).value
     assert plain == doubled == Everything(note, tuple(Item(title) for title in titles), depth)
+
+
+@pytest.mark.parametrize(
+    ("name", "sent", "told"),
+    [
+        ("run_bash", {"cmd": "ls"}, '"command" is missing (string, not "cmd").'),
+        ("search_by_regex", {"regex": "x", "path": "."}, '"pattern" is missing (string; you sent "regex").'),
+        ("search_replace_in_file", {"path": "a", "old_string": "x", "new_string": "y"}, '; you sent "old_string", "new_string").'),
+        ("search_replace_in_file", {"path": "a", "edits": [{"old": "x", "replace": "y"}]}, '.search is missing (string; you sent "old").'),
+        ("create_file", {"path": "a", **{f"z{number}": "x" for number in range(9)}}, '"z4").'),
+        ("create_file", {"path": "a"}, '"content" is missing (string).'),
+    ],
+)
+def test_what_was_sent_instead_of_what_is_missing_is_said(name: str, sent: dict[str, Any], told: str) -> None:
+    spec = next(spec for spec in shipped_registry().specs if spec.name == name)
+    with pytest.raises(ParameterError) as error:
+        parse(spec.parameters, sent)
+    assert told in f"{'; '.join(error.value.problems)}."
+
+
+def test_every_tool_says_what_was_sent_instead() -> None:
+    for spec in shipped_registry().specs:
+        with suppress(ParameterError):
+            parse(spec.parameters, {})
+            continue  # nothing of it can be missing
+        with pytest.raises(ParameterError, match='you sent "zzzzzz"'):
+            parse(spec.parameters, {"zzzzzz": "x"})
 
 
 def test_a_bare_text_stands_for_the_object_whose_one_needed_field_is_a_text() -> None:

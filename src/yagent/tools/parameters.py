@@ -23,6 +23,9 @@ from yagent.tools.values import BooleanKind, ChoiceKind, Kind, ListKind, NumberK
 
 P = TypeVar("P")
 
+MOST_SENT = 5
+"""As many names of what was sent are told where something else is missing."""
+
 
 @dataclass(frozen=True, slots=True)
 class Describe:
@@ -127,7 +130,8 @@ class ObjectKind:
         for name, each in self._properties.items():
             if each.required and name not in given:
                 meant = get_close_matches(name, unknown, n=1, cutoff=0.5)
-                hint = f", not {shown(meant[0])}" if meant else ""
+                sent = "" if not unknown else f"; you sent {', '.join(map(shown, unknown[:MOST_SENT]))}"
+                hint = f", not {shown(meant[0])}" if meant else sent
                 reading.problems.append(f"{_inside(at, name)} is missing ({_brief(each.kind)}{hint})")
         if self._rest:
             read[self._rest] = {name: value[name] for name in unknown}

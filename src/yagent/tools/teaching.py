@@ -53,7 +53,7 @@ def teach(surface: Surface, names: Sequence[str]) -> Output:
         parts.append(f"Already open, call directly: {', '.join(ready)}.")
     if wrong:
         parts.append(f"No tool is called {', '.join(map(repr, wrong))}. To load: {', '.join(surface.cold_names)}.")
-    return Output("\n\n".join(parts), is_error=not cold and not ready, summary=", ".join(cold))
+    return Output("\n\n".join(parts), is_error=not cold and not ready, summary=f"{len(cold)} shown" if cold else "")
 
 
 def receipt(surface: Surface, name: str) -> Output:

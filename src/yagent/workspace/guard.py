@@ -14,6 +14,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 from yagent.errors import YagentError
+from yagent.patterns import pattern
 from yagent.records import dataclass
 from yagent.workspace.file_system import FileSystem, LocalFileSystem, SeenOnce
 
@@ -22,6 +23,9 @@ MAX_LINKS = 40
 
 MAX_HASHED_BYTES = 8 * 1024 * 1024
 """Bigger files are fingerprinted by size, times and inode instead of content."""
+
+_VARIABLE = pattern(r"\$(?:([A-Z_][A-Z0-9_]*)(?![a-z])|\{(\w+)\})")
+"""Variables as the environment has them; `$id.tsx` is how some web frameworks name their files."""
 
 NO_PLACE = "path"
 """The code of the reason when a path leads nowhere that could be judged: the call is a mistake, and no rule refused it."""
@@ -61,7 +65,7 @@ class _Resolved:
 
 
 class Guard:
-    """Judges paths against a workspace. Further `roots` (a task's private temporary folder) count as inside."""
+    """Judges paths against a workspace. Further `roots` and `temporary`, the task's private folder, count as inside."""
 
     def __init__(
         self,
@@ -70,11 +74,13 @@ class Guard:
         home: Path | None = None,
         roots: Iterable[Path] = (),
         file_system: FileSystem | None = None,
+        temporary: Path | None = None,
     ) -> None:
         self.file_system: FileSystem = file_system or LocalFileSystem()
+        self.temporary = temporary
         self.root = root
         self.home = home
-        self.roots = (root, *roots)
+        self.roots = (root, *roots, *(() if temporary is None else (temporary,)))
 
     def locate(self, path: str, *, directory: Path | None = None, literal: bool = False, follow_last: bool = True) -> Location:
         """Resolve `path`, relative to `directory` (default: the workspace).
@@ -152,7 +158,25 @@ class Guard:
             raise GuardError(f"{path!r}: holds half a character (a lone surrogate), which no file name can; write it whole") from None
         if not literal and path.startswith("~"):
             path = self._expand_home(path)
+        if not literal and "$" in path:
+            self._require_no_variable(path, directory)
         return path if path.startswith("/") else f"{directory or self.root}/{path}"
+
+    def _require_no_variable(self, path: str, directory: Path | None) -> None:
+        """Raise GuardError for what a shell would replace, unless it is there under just that name, or begins with `./`."""
+        parts = [] if path.startswith("./") else path.split("/")
+        for index, part in enumerate(parts):
+            variable = _VARIABLE.match(part)
+            here = "/".join(parts[: index + 1])
+            if variable is None or self.file_system.look(here if path.startswith("/") else f"{directory or self.root}/{here}") is not None:
+                continue
+            known = {"TMPDIR": self.temporary, "HOME": self.home}.get(variable[1] or variable[2])
+            rest = "/".join([part[variable.end() :], *parts[index + 1 :]])
+            meant = "the path it stands for" if known is None or index else f"{known}{rest}"
+            literally = "" if path.startswith("/") else f", or ./{path} for a file of that name"
+            raise GuardError(
+                f"{path}: variables such as {variable[0]} are not replaced in the paths of file tools; write {meant}{literally}"
+            )
 
     def _expand_home(self, path: str) -> str:
         user, slash, rest = path.partition("/")
@@ -187,7 +211,9 @@ class Guard:
 
 class _RememberingGuard(Guard):
     def __init__(self, guard: Guard) -> None:
-        super().__init__(guard.root, home=guard.home, roots=guard.roots[1:], file_system=SeenOnce(guard.file_system))
+        files, extra = SeenOnce(guard.file_system), guard.roots[1:]
+        super().__init__(guard.root, home=guard.home, roots=extra, file_system=files)
+        self.temporary = guard.temporary
         self._locations: dict[tuple[str, str, bool, bool], Location] = {}
         self._own: dict[str, str] = {}
 

@@ -149,13 +149,8 @@ class Permissions:
     @cached_property
     def guard(self) -> Guard:
         """The path guard of this workspace; the task's private temporary folder counts as inside."""
-        temporary = self.settings.task_temporary
-        return Guard(
-            self.settings.workspace,
-            home=self.settings.home,
-            roots=() if temporary is None else (temporary,),
-            file_system=self._file_system,
-        )
+        settings = self.settings
+        return Guard(settings.workspace, home=settings.home, temporary=settings.task_temporary, file_system=self._file_system)
 
     def may_read(self, path: Path) -> bool:
         """Say whether a search or listing may show a file below a directory it was allowed to read."""

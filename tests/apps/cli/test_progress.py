@@ -44,6 +44,18 @@ def test_calls_tell_their_summary_or_their_error() -> None:
     assert called("It broke.", summary="", ok=False) == ["✗ run_bash make: It broke."]
 
 
+def test_a_tool_is_named_once() -> None:
+    assert called('run_bash was not executed: "command" is missing', summary="not executed", ok=False) == [
+        '✗ run_bash make: was not executed: "command" is missing'
+    ]
+
+
+def test_names_are_read_as_names_and_once() -> None:
+    start = ToolCallStart(call_id="c", name="load_tool", arguments='{"names": ["design", "micro_agent"]}')
+    end = ToolCallResult(call_id="c", name="load_tool", ok=True, text="# design …", summary="2 shown", duration_ms=1)
+    assert lines(event(start), event(end)) == ["✓ load_tool design, micro_agent (2 shown)"]
+
+
 def test_a_retry_is_one_sentence() -> None:
     retry = LlmRetry(reason="The server answered 500: unknown.", delay_seconds=2.0, attempt=1)
     assert lines(event(retry)) == ["! The server answered 500: unknown; next try in 2 s"]

@@ -195,6 +195,14 @@ async def test_nothing_is_prepared_for_people_who_are_not_asked(asking: Desk, wo
         ("create_file", {"path": "a\ufffdb/c", "content": "x"}, "U+FFFD"),
         ("delete_file", {"path": "a\ud800b"}, "half a character"),
         ("rename_file", {"source": "taken.txt", "target": "a\ufffdb"}, "U+FFFD"),
+        ("create_file", {"path": "$TMPDIR/a.csv", "content": "x"}, "write {temporary}/a.csv, or ./$TMPDIR/a.csv for a file of that name"),
+        ("create_file", {"path": "${TMPDIR}/a/b", "content": "x"}, "write {temporary}/a/b, or ./"),
+        ("create_file", {"path": "$HOME/a.csv", "content": "x"}, "write {home}/a.csv, or ./"),
+        ("create_file", {"path": "/tmp/${USER}/a.csv", "content": "x"}, "variables such as ${USER} are not replaced"),
+        ("rename_file", {"source": "taken.txt", "target": "docs/$NAME.txt"}, "write the path it stands for"),
+        ("read_file", {"path": "$TMPDIR/a.csv"}, "write {temporary}/a.csv"),
+        ("search_by_regex", {"pattern": "x", "path": "$TMPDIR"}, "write {temporary}, or ./"),
+        ("create_file", {"path": "~nobody/a.csv", "content": "x"}, "write the absolute path, or ./~nobody/a.csv for a file of that name"),
     ],
 )
 async def test_a_path_that_can_be_none_is_a_mistake_and_no_denial(
@@ -205,7 +213,10 @@ async def test_a_path_that_can_be_none_is_a_mistake_and_no_denial(
     asking.permissions.set_mode(mode)
     output = await asking.make(name, **arguments)
     assert output.is_error
-    assert said in output.text
+    assert (
+        said.replace("{temporary}", str(workspace.parent / "temporary")).replace("{home}", str(asking.permissions.guard.home))
+        in output.text
+    )
     assert "rule" not in output.text
     assert asking.denials == []
     assert asking.person.asked == []
@@ -215,6 +226,12 @@ async def test_a_path_that_can_be_none_is_a_mistake_and_no_denial(
 async def test_a_file_whose_name_really_holds_the_replacement_character_can_be_changed(asking: Desk, workspace: Path) -> None:
     (workspace / "a\ufffdb").mkdir()
     assert not (await asking.make("create_file", path="a\ufffdb/c", content="x")).is_error
+
+
+async def test_a_file_whose_name_really_looks_like_a_variable_can_be_changed(asking: Desk, workspace: Path) -> None:
+    (workspace / "$DATA").mkdir()
+    for path in ("$DATA/c", "./$NAME", "docs/$id.tsx", "a$B", "~/new.txt", "docs/~x"):
+        assert not (await asking.make("create_file", path=path, content="x")).is_error, path
 
 
 @pytest.mark.parametrize("pattern", ["(" * 5000, "a{99999999999999999999}"])

@@ -144,7 +144,12 @@ def _result(payload: ToolCallResult, subject: str) -> str:
         return f"■ {subject}: {CUT_SHORT[payload.summary]}"
     summary = f" ({one_line(payload.summary, 40)})" if payload.summary else ""
     failed = payload.summary.startswith("exit ") and payload.summary != "exit 0"
-    return f"{'✗' if failed else '✓'} {subject}{summary}" if payload.ok else f"✗ {subject}: {one_line(payload.text, 100)}"
+    return f"{'✗' if failed else '✓'} {subject}{summary}" if payload.ok else f"✗ {subject}: {_why(payload)}"
+
+
+def _why(payload: ToolCallResult) -> str:
+    """What went wrong with a call whose tool is named already."""
+    return one_line(payload.text.removeprefix(f"{payload.name} "), 100)
 
 
 def subject_of(call: ToolCallStart) -> str:
@@ -162,5 +167,6 @@ def _telling_argument(arguments: str) -> str:
     for name in ("command", "path", "source", "pattern", "question", "task", "reason", "names", "prompt"):
         if name in values:
             start = values.get("start_line")
-            return f"{values[name]}:{start}" if start else str(values[name])
+            value = ", ".join(map(str, values[name])) if isinstance(values[name], list) else values[name]
+            return f"{value}:{start}" if start else str(value)
     return ""
