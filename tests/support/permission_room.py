@@ -60,6 +60,7 @@ class Room:
             deny=tuple(rules.pop("deny", ())),
             home=self.home,
             task_temporary=self.base / "temporary",
+            system_temporary=self.base / "shared",
             protected=ProtectedSettings(home=self.home, data_home=self.home / ".yagent"),
             environment={"HOME": str(self.home), "PATH": "/usr/bin:/bin", **self.variables},
             recoverable=recoverable,

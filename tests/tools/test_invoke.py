@@ -192,6 +192,22 @@ async def test_where_nobody_can_answer_the_account_says_what_would_allow_the_cal
 
 
 @pytest.mark.parametrize(
+    ("name", "arguments"),
+    [
+        ("run_bash", {"command": "tool /tmp/of_nobody/q.csv"}),
+        ("run_bash", {"command": 'f=$(mktemp) && echo b > "$f"'}),
+        ("rename_file", {"source": "/tmp", "target": "q"}),
+    ],
+)
+async def test_the_model_alone_is_told_where_scratch_files_go(desk: Desk, name: str, arguments: dict[str, str]) -> None:
+    desk.permissions.set_mode(Mode.YOLO)
+    desk.person.usually = NOBODY
+    output = await desk.make(name, **arguments)
+    assert f'Scratch files go to "$TMPDIR/name" (in file tools: {desk.workspace.parent}/temporary/name).' in output.text
+    assert "Scratch" not in output.summary + str(desk.person.asked) + str(desk.denials)
+
+
+@pytest.mark.parametrize(
     ("answer", "summary"),
     [
         (NO, "denied: by you"),

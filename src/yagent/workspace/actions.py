@@ -97,10 +97,12 @@ class Decision(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Reason:
-    """Why: `code` is a stable word for programs, `text` one sentence shown to the user and to the model."""
+    """Why: `code` is a stable word for programs, `text` one sentence shown to the user and to the model. `instead` is a sentence for the
+    model alone: what to do where nobody allows it."""
 
     code: str
     text: str
+    instead: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,3 +129,8 @@ class Verdict:
     def explanation(self) -> str:
         """Return the reasons as one sentence, "" when there are none."""
         return f"{'; '.join(reason.text.rstrip('.') for reason in self.reasons)}." if self.reasons else ""
+
+    @property
+    def instead(self) -> str:
+        """What to do instead, "" where nothing is known."""
+        return " ".join(dict.fromkeys(reason.instead for reason in self.reasons if reason.instead))

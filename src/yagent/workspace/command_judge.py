@@ -183,8 +183,9 @@ class CommandJudge:
         try:
             for location in self.operands.of(command).locations_of(command.directories):
                 if not location.inside:
-                    where = location.requested
-                    return asks("outside_directory", f"{command.words[0].source} would run in {where}, outside the workspace")
+                    where, instead = location.requested, self.paths.scratch(location.resolved)
+                    text = f"{command.words[0].source} would run in {where}, outside the workspace"
+                    return asks("outside_directory", text, instead=instead)
         except GuardError as error:
             return asks("path", str(error))
         return None

@@ -253,7 +253,7 @@ class OperandJudge:
             return asks("protected_write", f"{location.requested} is {protection.what}; a program that may change it asks in every mode")
         if location.inside or mode is Mode.FULL_YOLO or not (leads_away or location.exists):
             return ALLOWED
-        return asks("outside", outside(location))
+        return asks("outside", outside(location), instead=self.paths.scratch(location.resolved))
 
     def _each(self, word: Word, directories: Directories, mode: Mode, *, follow_last: bool = True) -> list[Location] | Finding:
         try:

@@ -20,6 +20,8 @@ from yagent.workspace.rules import RuleKind
 FREE_DEVICES = frozenset({"/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom", "/dev/stdin", "/dev/stdout", "/dev/stderr"})
 WRITABLE_DEVICES = frozenset({"/dev/null", "/dev/full", "/dev/stdout", "/dev/stderr"})
 
+SHARED_TEMPORARY = (Path("/tmp"), Path("/var/tmp"))
+
 SYSTEM_ROOTS = ("/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/opt", "/nix/store", "/System/Library", "/Library/Developer")
 """Installed software: the same on every machine, so reading it tells nothing about the user."""
 
@@ -121,7 +123,15 @@ class PathJudge:
         new = not location.exists and change in ("create", "edit", "replace")
         if mode is Mode.YOLO and new and temporary is not None and _is_below(location.resolved, self.guard.resolve(temporary)):
             return ALLOWED
-        return asks("outside_write", f"{verb} {outside(location)}", self._rule_for(location))
+        return asks("outside_write", f"{verb} {outside(location)}", self._rule_for(location), instead=self.scratch(location.resolved))
+
+    def scratch(self, path: Path | None = None) -> str:
+        """Where scratch files go, said of a resolved path where others would put them; "" of any other path."""
+        own = self.task_temporary
+        shared = [self.guard.resolve(each) for each in (self.system_temporary, *SHARED_TEMPORARY) if each is not None]
+        if own is None or (path is not None and not any(_is_below(path, each) for each in shared)):
+            return ""
+        return f'Scratch files go to "$TMPDIR/name" (in file tools: {own}/name).'
 
     def _inside(self, location: Location, change: Change, mode: Mode) -> Finding:
         if any(location.resolved == self.guard.resolve(root) for root in self.guard.roots) and change in ("delete", "rename"):

@@ -29,9 +29,9 @@ class Finding:
 ALLOWED = Finding(Decision.ALLOW)
 
 
-def asks(code: str, text: str, rule: str = "", *, lasting: bool = True) -> Finding:
+def asks(code: str, text: str, rule: str = "", *, lasting: bool = True, instead: str = "") -> Finding:
     """A part that asks."""
-    return Finding(Decision.ASK, Reason(code, text), rule, lasting)
+    return Finding(Decision.ASK, Reason(code, text, instead), rule, lasting)
 
 
 def denies(code: str, text: str) -> Finding:

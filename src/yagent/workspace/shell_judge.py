@@ -17,6 +17,7 @@ from yagent.workspace.programs.environment import reads_bytes_as_we_do
 from yagent.workspace.rule_book import Finding, asks
 from yagent.workspace.secret_names import secrets_named, tells_of_secrets
 from yagent.workspace.shell_syntax import analyse
+from yagent.workspace.shell_syntax.commands import every_command
 
 _LOOKED_AT = 16
 """How many words behind each word of a line that is not understood are tried on the deny rules."""
@@ -69,12 +70,21 @@ class ShellJudge:
             collected.findings.append(asks("workspace_shell", "the bash that would run this line comes from the workspace itself"))
         for command in analysis.commands:
             judge.judge(command, mode, collected)
+        if any(command.name == "mktemp" for command in every_command(analysis.commands)):
+            collected.findings = [self._without_mktemp(finding) for finding in collected.findings]
         return LineFinding(
             tuple(collected.findings),
             tuple(collected.touches),
             collected.ruled,
             may_be_remembered=len(analysis.commands) == 1 and not analysis.hazards and not analysis.problem,
         )
+
+    def _without_mktemp(self, finding: Finding) -> Finding:
+        """A name that is only known when the line runs may be that of a scratch file: what it could be instead."""
+        if finding.reason is None or finding.reason.code not in ("unknown_operand", "unknown_directory"):
+            return finding
+        scratch = self.paths.scratch()
+        return replace(finding, reason=replace(finding.reason, instead=scratch and f"mktemp is not followed. {scratch}"))
 
     @property
     def _home(self) -> Path | None:
