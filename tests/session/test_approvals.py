@@ -20,7 +20,13 @@ ONLY = "only as the allow list of this run says:"
     [
         (Mode.ASK, (), (), f"reading and {FREE} run at once; anything else:"),
         (Mode.ASK, (), ("shell(make)",), f"reading and {FREE} run at once, and what the user allows: shell(make); anything else:"),
-        (Mode.YOLO, (), ("shell(make)",), "edits and commands in the directory run at once, and what the user allows: shell(make); what"),
+        (Mode.YOLO, (), (), "edits and commands in the directory run at once; what goes outside, loses the user's work or publishes:"),
+        (
+            Mode.YOLO,
+            (),
+            ("shell(make)",),
+            "edits and commands in the directory run at once, and what the user allows: shell(make); what else goes",
+        ),
         (
             Mode.YOLO,
             ("edit",),

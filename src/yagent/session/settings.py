@@ -54,7 +54,8 @@ def approvals_line(settings: PermissionSettings, *, can_ask: bool) -> str:
         case Mode.YOLO if settings.ceiling:
             what = f"{_below_the_ceiling(settings)}; anything else:"
         case Mode.YOLO:
-            what = f"edits and commands in the directory run at once{listed}; what else goes outside, loses the user's work or publishes:"
+            rest = f"what{' else' if listed else ''} goes outside, loses the user's work or publishes:"
+            what = f"edits and commands in the directory run at once{listed}; {rest}"
         case Mode.FULL_YOLO:
             what = "nearly everything runs at once; keys, start-up files and git hooks:"
     return f"Approvals: {what} {asked}."
