@@ -12,6 +12,7 @@ from tests.architecture.source_tree import ROOT, project, rooms
 
 # imported only inside the functions that need them, by nobody at import
 LAZY = {
+    "ctypes",
     "openai",
     "anthropic",
     "mcp",

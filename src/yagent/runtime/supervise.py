@@ -32,7 +32,16 @@ THREADS = 16
 def run(main: Coroutine[Any, Any, T]) -> T:
     """Carry out a whole program in an event loop of its own. Call it in the main thread; no other loop runs there."""
     _hear_of_children()
-    return asyncio.run(main)
+    _programs.append(main)
+    try:
+        return asyncio.run(main)
+    finally:
+        _programs.pop()
+
+
+def whole_program() -> bool:
+    """Whether this process is wholly ours just now: `run` carries out its program."""
+    return bool(_programs)
 
 
 class DomainClosedError(YagentError):
@@ -264,6 +273,7 @@ def outstanding() -> list[str]:
     return list(_outstanding.values())
 
 
+_programs: list[object] = []
 _outstanding: dict[object, str] = {}
 _outstanding_lock = threading.Lock()
 

@@ -15,7 +15,8 @@ NAME = "yagent-lifeline"  # what a list of processes calls it
 _SHELL = "/bin/sh"
 # Our pipe for its output is closed by the time it has work to do, so it must not write there.
 # Reads "+ group" and "- group" lines, and "?" before a command starts; when they end, ends the groups still listed, and on Linux
-# whatever carries the run's mark: a command may have begun whose group nobody could tell any more.
+# whatever descends from them, even with a session of its own, or carries the run's mark: a command may have begun whose group nobody
+# could tell any more.
 _SCRIPT = r"""
 trap '' HUP INT TERM QUIT
 exec >/dev/null 2>&1
@@ -30,8 +31,31 @@ while read -r what group; do
   esac
 done
 [ -n "$groups$expected" ] || exit 0
+table() {
+  for file in /proc/[0-9]*/stat; do
+    read -r line <"$file" || continue
+    set -- ${line##*) }
+    echo "${line%% *} $2 $3"
+  done
+}
+below=" "
+descend() {
+  all=$(table) more=yes
+  while [ -n "$more" ]; do
+    more=
+    while read -r one parent group; do
+      [ -n "$group" ] || continue
+      case $below in *" $one "*) continue ;; esac
+      case "$groups $below" in *" $group "*|*" $parent "*) below="$below$one "; more=yes ;; esac
+    done <<END
+$all
+END
+  done
+}
 end() {
+  descend
   for one in $groups; do kill "-$1" "-$one"; done
+  for one in $below; do kill "-$1" "$one"; done
   for file in $(grep -laF "$mark" /proc/[0-9]*/environ); do
     number=${file#/proc/}
     kill "-$1" "${number%/environ}"

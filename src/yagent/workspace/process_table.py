@@ -24,6 +24,7 @@ class ProcessInfo:
     parent: int
     group: int
     command: str
+    started: int = 0
 
     @property
     def name(self) -> str:
@@ -61,20 +62,27 @@ class Family:
     settled: bool
 
 
-def family_of(origin: Origin) -> Family:
-    """All processes of the origin's group or with its mark in their environment (where /proc shows it), and their descendants."""
+def family_of(origin: Origin, own: frozenset[int] | None = None, before: int | None = None) -> Family:
+    """All processes of the origin's group or with its mark in their environment (where /proc shows it), and their descendants.
+
+    Where orphans come to us, `own` are the children that we started: the others count too, when they started `before` then (any time when
+    None) and do not carry the mark of another command.
+    """
     linux = (_PROC / "self" / "stat").exists()
     processes = list(_from_proc(origin.started) if linux else _from_ps())
-    own = os.getpid()
+    us = os.getpid()
     marks = {process.pid: _mark_in(process.pid, origin.marker) if linux else False for process in processes}
+    orphans = {process.pid: process for process in processes if own is not None and process.parent == us and process.pid not in own}
+    shared = origin.marker[: origin.marker.rfind("-", 0, -1) + 1]  # what the marks of all commands of one shell begin with
     found = {process.pid for process in processes if process.group == origin.group or marks[process.pid]}
+    found |= {pid for pid, each in orphans.items() if (before is None or each.started < before) and not _mark_in(pid, shared)}
     while True:
         more = {process.pid for process in processes if process.parent in found} - found
         if not more:
             break
         found |= more
-    members = tuple(process for process in processes if process.pid in found and process.pid != own)
-    return Family(members, settled=all(mark is not None or pid in found for pid, mark in marks.items()))
+    members = tuple(process for process in processes if process.pid in found and process.pid != us)
+    return Family(members, settled=all(mark is not None or pid in found or pid in orphans for pid, mark in marks.items()))
 
 
 def alive(pid: int) -> bool:
@@ -94,6 +102,31 @@ def alive(pid: int) -> bool:
     return status is not None
 
 
+def group_of(pid: int) -> int | None:
+    """The process group of one that runs (Linux)."""
+    try:
+        status = _stat(pid)
+    except (OSError, ValueError):
+        return None
+    return None if status is None else status.group
+
+
+def children_of(pid: int) -> tuple[int, ...]:
+    """The children of a process, zombies included (Linux)."""
+    try:
+        lists = [(each / "children").read_text() for each in (_PROC / str(pid) / "task").iterdir()]
+    except OSError:  # not every kernel keeps these lists
+        return tuple(int(name) for name in os.listdir(_PROC) if name.isdigit() and _parent_of(name) == pid)
+    return tuple(int(child) for text in lists for child in text.split())
+
+
+def _parent_of(name: str) -> int | None:
+    try:
+        return int((_PROC / name / "stat").read_bytes().rpartition(b")")[2].split(None, 2)[1])
+    except (OSError, ValueError, IndexError):
+        return None
+
+
 def _from_proc(since: int) -> Iterator[ProcessInfo]:
     for name in os.listdir(_PROC):
         if not name.isdigit():
@@ -102,7 +135,7 @@ def _from_proc(since: int) -> Iterator[ProcessInfo]:
             status = _stat(int(name))
             if status is not None and status.started >= since:
                 command = (_PROC / name / "cmdline").read_bytes().replace(b"\0", b" ").decode("utf-8", "replace").strip()
-                yield ProcessInfo(int(name), status.parent, status.group, command or status.name)
+                yield ProcessInfo(int(name), status.parent, status.group, command or status.name, status.started)
         except (OSError, ValueError):
             continue
 

@@ -18,7 +18,8 @@ from yagent.errors import YagentError
 from yagent.records import dataclass
 from yagent.runtime import supervise
 from yagent.runtime.clock import Clock
-from yagent.workspace.process_table import Origin, ProcessInfo, alive, family_of
+from yagent.workspace import orphans
+from yagent.workspace.process_table import Origin, ProcessInfo, alive
 
 Sink = Callable[[bytes], None]
 
@@ -103,6 +104,10 @@ class _Protocol(asyncio.SubprocessProtocol):
         self.closed: asyncio.Future[None] = loop.create_future()
         self._sinks = sinks
         self._open = set(sinks)
+        self.pid = 0
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        self.pid = cast("asyncio.SubprocessTransport", transport).get_pid()
 
     def pipe_data_received(self, fd: int, data: bytes) -> None:
         self._sinks[fd](data)
@@ -113,6 +118,7 @@ class _Protocol(asyncio.SubprocessProtocol):
             self.closed.set_result(None)
 
     def process_exited(self) -> None:
+        orphans.reaped(self.pid)
         if not self.exited.done():
             self.exited.set_result(None)
 
@@ -135,16 +141,19 @@ async def start(program: Program, *, output: Sink, errors: Sink | None = None, w
     pipe, null, same = asyncio.subprocess.PIPE, asyncio.subprocess.DEVNULL, asyncio.subprocess.STDOUT
     sinks = {1: output} if errors is None else {1: output, 2: errors}
     try:
-        transport, protocol = await asyncio.get_running_loop().subprocess_exec(
-            lambda: _Protocol(sinks),
-            *program.arguments,
-            stdin=pipe if with_input else null,
-            stdout=pipe,
-            stderr=same if errors is None else pipe,
-            cwd=program.directory,
-            env=dict(program.environment),
-            start_new_session=True,
-        )
+        with orphans.starting() as own:
+            transport, protocol = await asyncio.get_running_loop().subprocess_exec(
+                lambda: _Protocol(sinks),
+                *program.arguments,
+                stdin=pipe if with_input else null,
+                stdout=pipe,
+                stderr=same if errors is None else pipe,
+                cwd=program.directory,
+                env=dict(program.environment),
+                start_new_session=True,
+            )
+            if transport.get_returncode() is None:
+                own.add(transport.get_pid())
     except (OSError, ValueError) as error:
         what = os.strerror(error.errno) if isinstance(error, OSError) and error.errno else str(error)
         raise ProcessError(f"cannot run {program.arguments[0]} in {program.directory}: {what}") from error
@@ -211,8 +220,8 @@ class Bounded:
 async def end_tree(origin: Origin, *, clock: Clock, grace: float = TERM_GRACE, at_once: bool = False) -> tuple[str, ...]:
     """End everything that a started program left running: asked first, forced after `grace` seconds or `at_once`. Says what that was.
 
-    Found are the members of its process group, its descendants, and (on Linux) whatever carries the origin's mark in its environment, so
-    that a process that made its own session does not get away.
+    Found are the members of its process group, its descendants, and (on Linux) whatever carries the origin's mark in its environment or
+    came to us when its parent ended, so that a process that made its own session does not get away.
     """
     found = await _members(origin, clock)
     names = [process.name for process in found]
@@ -223,17 +232,18 @@ async def end_tree(origin: Origin, *, clock: Clock, grace: float = TERM_GRACE, a
         await _until_gone(found, clock, grace)
         found = await _members(origin, clock)
         names += [process.name for process in found if process.name not in names]
+    await supervise.in_thread(orphans.reap)
     return tuple(names)
 
 
 async def _members(origin: Origin, clock: Clock) -> Sequence[ProcessInfo]:
     """Who is left; looked again when it could not be told for certain."""
-    family = await supervise.in_thread(family_of, origin)
+    family = await supervise.in_thread(orphans.known_family, origin)
     for _ in range(_LOOKS):
         if family.members or family.settled:
             break
         await clock.sleep(_POLL)
-        family = await supervise.in_thread(family_of, origin)
+        family = await supervise.in_thread(orphans.known_family, origin)
     return family.members
 
 

@@ -19,6 +19,7 @@ from yagent.records import dataclass
 from yagent.runtime import atomic, supervise
 from yagent.runtime.clock import Clock
 from yagent.runtime.log import MASK
+from yagent.workspace import orphans
 from yagent.workspace.environment import ChildEnvironment, child_environment
 from yagent.workspace.git import absolute_only
 from yagent.workspace.lifeline import Lifeline
@@ -32,6 +33,7 @@ _DRAIN_QUIET = 0.15
 _DRAIN_LIMIT = 0.6
 _START_LIMIT = 10.0
 _CLEANUP_LIMIT = 5.0
+_WATCH = 1.0
 
 
 class ShellError(YagentError):
@@ -89,9 +91,11 @@ class Running:
         self.child = child
         self._origin = origin
         self._on_ended = on_ended
+        orphans.begun(origin)
 
     async def end(self, clock: Clock, *, at_once: bool = False) -> tuple[str, ...]:
         """End the shell and all it started; names of what was still running. Nothing more is heard from it."""
+        orphans.ending(self._origin)
         try:
             origin = replace(self._origin, group=NO_GROUP) if self.child.is_renumbered else self._origin
             return await end_tree(origin, clock=clock, at_once=at_once)
@@ -120,8 +124,12 @@ class Shell:
         self._preparing = asyncio.Lock()
         self._unsaid: list[str] = []
         self._program = ""
+        self._work = supervise.Domain("shell")
+        self._adopts = False
+        self._watch: supervise.Handle[None] | None = None
 
     async def __aenter__(self) -> Self:
+        await self._resources.enter_async_context(self._work)
         self._lifeline = await self._resources.enter_async_context(Lifeline(f"{MARK}={self._token}", Path("/"), self.clock))
         return self
 
@@ -213,6 +221,23 @@ class Shell:
         if self._lifeline is not None:
             self._lifeline.add(child.pid)
         begun.append(Running(child, origin_of(child.pid, marker), partial(self._ended, child.pid)))
+        if self._adopts and self._lifeline is not None and (self._watch is None or self._watch.done()):
+            self._watch = self._work.go("orphans", self._watch_orphans(self._lifeline))
+
+    async def _watch_orphans(self, lifeline: Lifeline) -> None:
+        """While commands run: no dead orphan is kept, and the living ones end with us."""
+        told: frozenset[int] = frozenset()
+        while orphans.commands_run():
+            await self.clock.sleep(_WATCH)
+            groups = await supervise.in_thread(orphans.orphaned_groups)
+            if groups is not None:
+                for group in groups - told:
+                    lifeline.add(group)
+                for group in told - groups:
+                    lifeline.remove(group)
+                told = groups
+        for group in told:
+            lifeline.remove(group)
 
     def new_log(self) -> CappedLog:
         """A file for the next command's output; it exists once something is written to it."""
@@ -250,6 +275,7 @@ class Shell:
             # Lines are judged as bash reads them; another shell may read them as something else.
             raise ShellError("no command can be run: there is no bash on PATH, and lines are judged as bash reads them; install bash")
         self._program = bash
+        self._adopts = await supervise.in_thread(orphans.adopt)
         if prepared.changing:
             names = ", ".join(name.removeprefix("BASH_FUNC_").removesuffix("%%") for name in prepared.changing)
             self._unsaid.append(f"commands do not get these, which would change what a line means to bash: {names}")

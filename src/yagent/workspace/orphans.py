@@ -1,0 +1,131 @@
+"""Processes whose parents have ended become our children (Linux), so that none gets away from its command, whatever it did to its session
+and environment. Elsewhere the system takes them, and they cannot be found.
+
+Our own children are kept account of: nobody else's end is waited for here, and none of ours is taken for an orphan.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from yagent.runtime.supervise import whole_program
+from yagent.workspace.process_table import Family, Origin, children_of, family_of, group_of
+
+_PR_SET_CHILD_SUBREAPER = 36  # Source: prctl(2)
+
+
+class _Account:
+    """Who is who among our children. Written in the event loop's thread, read also in others."""
+
+    def __init__(self) -> None:
+        self.adopting = False
+        self.own: set[int] = set()
+        self.under_way = 0
+        self.starts = 0
+        self.commands: dict[str, Origin] = {}  # by their marks
+
+
+_account = _Account()
+
+
+@contextmanager
+def starting() -> Iterator[set[int]]:
+    """Around the start of a program of ours, whose number the block adds to what it is given."""
+    _account.starts += 1
+    _account.under_way += 1
+    try:
+        yield _account.own
+    finally:
+        _account.under_way -= 1
+
+
+def reaped(pid: int) -> None:
+    """A program of ours has ended, and the system knows that we know."""
+    _account.own.discard(pid)
+
+
+def adopt() -> bool:
+    """From now on orphans come to us. Not where the process is not wholly ours, or has children from before its program began: then
+    nobody could tell theirs from ours. Blocks."""
+    _account.adopting = False
+    if sys.platform != "linux" or not whole_program() or _strangers():
+        return False
+    try:
+        import ctypes
+
+        _account.adopting = ctypes.CDLL(None).prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) == 0
+    except (ImportError, OSError, AttributeError):
+        return False
+    return _account.adopting
+
+
+def adopted() -> tuple[int, ...] | None:
+    """The children that we did not start, ended ones included; None when that cannot be told: one of ours is being started. Blocks."""
+    return _strangers() if _account.adopting and whole_program() else ()
+
+
+def _strangers() -> tuple[int, ...] | None:
+    if _account.under_way:
+        return None
+    starts, own = _account.starts, set(_account.own)
+    found = tuple(pid for pid in children_of(os.getpid()) if pid not in own)
+    return found if starts == _account.starts else None
+
+
+def reap() -> None:
+    """Let orphans go that have ended. Blocks, but waits for nothing."""
+    for pid in adopted() or () if _any_ended() else ():
+        try:
+            os.waitpid(pid, os.WNOHANG)
+        except ChildProcessError:
+            continue
+
+
+def _any_ended() -> bool:
+    """Whether there may be something to reap."""
+    try:
+        return _account.adopting and os.waitid(os.P_ALL, 0, os.WEXITED | os.WNOHANG | os.WNOWAIT) is not None
+    except ChildProcessError:
+        return False
+
+
+def orphaned_groups() -> frozenset[int] | None:
+    """The process groups of orphans that run and are no command's, after reaping; None when that cannot be told. Blocks."""
+    reap()
+    found = adopted()
+    if found is None:
+        return None
+    known = {os.getpgrp(), *(origin.group for origin in tuple(_account.commands.values()))}
+    return frozenset(group for pid in found if (group := group_of(pid)) and group not in known)
+
+
+def begun(origin: Origin) -> None:
+    """A command runs."""
+    _account.commands[origin.marker] = origin
+
+
+def ending(origin: Origin) -> None:
+    """A command is about to be ended: from now on orphans of unknown origin are not left for it."""
+    _account.commands.pop(origin.marker, None)
+
+
+def commands_run() -> bool:
+    """Whether any command does."""
+    return bool(_account.commands)
+
+
+def known_family(origin: Origin) -> Family:
+    """`family_of` the origin, with the orphans that it brought. Those that may also be of another command that runs, because they
+    are younger than both and say nothing of themselves, are left for whichever of the two ends last. Blocks."""
+    others = [other.started for other in tuple(_account.commands.values()) if other.marker != origin.marker]
+    starts, own, ready = _account.starts, frozenset(_account.own), not _account.under_way
+    if not _account.adopting or not whole_program():
+        return family_of(origin)
+    if ready:
+        family = family_of(origin, own, min(others, default=None))
+        if starts == _account.starts:
+            return family
+    return Family(family_of(origin).members, settled=False)
