@@ -59,8 +59,24 @@ async def test_a_limit_never_passes_what_is_left_of_the_run(running: Desk, left:
     running.scope = replace(running.scope, remaining=lambda: left)
     output = await running.make("run_bash", command="sleep 98765", timeout=3600)
     assert f"stopped at its limit of {limit} s" in output.text
-    assert f"its limit was {limit} s instead of 3600 s" in output.text
+    assert f"no longer limit could be given, about {left:.0f} s are left in this run: hand over what you have" in output.text
     assert "give timeout" not in output.text
+
+
+@pytest.mark.parametrize(("left", "wanted"), [(130.0, 180), (20.0, 180), (10.5, 60)])
+async def test_a_command_that_ends_well_within_a_cut_limit_is_told_nothing_of_it(running: Desk, left: float, wanted: int) -> None:
+    running.scope = replace(running.scope, remaining=lambda: left)
+    text = (await running.make("run_bash", command="true", timeout=wanted)).text
+    assert "limit" not in text
+    assert "left" not in text
+
+
+@pytest.mark.parametrize("wanted", [1, 3, 180])
+async def test_when_little_time_is_left_the_result_says_how_much(running: Desk, wanted: int) -> None:
+    running.scope = replace(running.scope, remaining=lambda: 7.9)
+    output = await running.make("run_bash", command="true", timeout=wanted)
+    assert "about 8 s are left in this run: hand over what you have" in output.text
+    assert "limit" not in output.text
 
 
 async def test_more_than_an_hour_is_refused_with_the_bound(running: Desk) -> None:

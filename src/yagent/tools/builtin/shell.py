@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 DEFAULT_LIMIT: Final = 180  # seconds
 HIGHEST_LIMIT: Final = 3600
 HANDOVER_RESERVE: Final = 5.0  # seconds of the run's own time that a command leaves for handing over
+LITTLE_TIME: Final = 2 * HANDOVER_RESERVE  # with less of it left than this the model is told
 _OF_THE_LAST: Final = {
     "": "",
     "pipe": " of the pipe's last command (set -o pipefail in front shows failures of the others)",
@@ -61,15 +62,17 @@ def _run_bash() -> Spec[RunBash]:
     async def execute(parameters: RunBash, call: CallContext) -> Output:
         if parameters.is_background:
             return await _start(parameters.command, call)
-        limit, remark = _limit(parameters.timeout, call.scope)
         scope = call.scope
+        limit = _limit(parameters.timeout, scope)
         result = await scope.shell.run(parameters.command, scope.workspace, timeout=limit, at_once=scope.at_once)
         from yagent.workspace.exit_codes import exit_code_of
 
         says = exit_code_of(parameters.command)
         code = None if result.timed_out or says.hides else result.exit_code
         evidence = await scope.ran(parameters.command, code, result.output.encode("utf-8", "surrogatepass"), checks=says.checks)
-        return _ran(parameters.command, result, limit, remark, evidence, says)
+        is_cut = limit < parameters.timeout
+        ended, left = _ended(result, limit, says, is_cut=is_cut), _time_left(result, scope, is_cut=is_cut)
+        return _ran(parameters.command, result, ended, left, evidence, says)
 
     return Spec(
         "run_bash",
@@ -116,20 +119,26 @@ async def _start(command: str, call: CallContext) -> Output:
     return Output(f"{_printed(read) or '(no output yet)'}\n[{how}]", summary=f"{job.id} started", names=_names(job))
 
 
-def _limit(wanted: int, scope: Scope) -> tuple[float, str]:
-    """The limit of a command, never past what is left of the run; and what to say about it when that is less than wanted."""
+def _limit(wanted: int, scope: Scope) -> float:
+    """The limit of a command in whole seconds, never past what is left of the run."""
     left = scope.remaining()
-    if left is None or left - HANDOVER_RESERVE >= wanted:
-        return float(wanted), ""
-    limit = max(1.0, left - HANDOVER_RESERVE)
-    return limit, f"its limit was {limit:.0f} s instead of {wanted} s: no more time is left in this run, so hand over what you have"
+    return float(wanted) if left is None or left - HANDOVER_RESERVE >= wanted else max(1.0, float(int(left - HANDOVER_RESERVE)))
 
 
-def _ran(command: str, result: ShellResult, limit: float, remark: str, evidence: str, says: "ExitCode") -> Output:
+def _time_left(result: ShellResult, scope: Scope, *, is_cut: bool) -> tuple[str, ...]:
+    """What to say of the run's own time: nothing while there is enough of it."""
+    left = scope.remaining()
+    stopped = is_cut and result.timed_out
+    if left is None or not (stopped or left < LITTLE_TIME):
+        return ()
+    why = "no longer limit could be given, " if stopped else ""
+    return (f"{why}about {left:.0f} s are left in this run: hand over what you have",)
+
+
+def _ran(command: str, result: ShellResult, ended: str, time_left: tuple[str, ...], evidence: str, says: "ExitCode") -> Output:
     """Output, then in brackets how it ended and what is worth knowing."""
     kept = f"; {evidence}" if evidence else ""
-    said = [f"{_ended(result, limit, remark, says)}; {result.duration:.1f} s in {result.directory}{kept}"]
-    said += [*([remark] if remark else []), *result.notes]
+    said = [f"{ended}; {result.duration:.1f} s in {result.directory}{kept}", *time_left, *result.notes]
     if result.left_behind and not result.timed_out:
         said.append(f"still running at its end and stopped: {', '.join(result.left_behind)}; use is_background for what should go on")
     if result.omitted and result.log is not None:
@@ -141,10 +150,10 @@ def _ran(command: str, result: ShellResult, limit: float, remark: str, evidence:
     return Output(text, is_error=result.timed_out, summary=summary, ran=f"{shortened(command)} → {summary}", names=names)
 
 
-def _ended(result: ShellResult, limit: float, remark: str, says: "ExitCode") -> str:
+def _ended(result: ShellResult, limit: float, says: "ExitCode", *, is_cut: bool) -> str:
     """How a command ended."""
     if result.timed_out:
-        more = "" if remark else f"; give timeout (up to {HIGHEST_LIMIT}) if it needs longer"
+        more = "" if is_cut else f"; give timeout (up to {HIGHEST_LIMIT}) if it needs longer"
         return f"stopped at its limit of {limit:g} s, with all it had started{more}"
     code = f"exit code {result.exit_code}{_OF_THE_LAST[says.hides]}"
     return f"{code} ({result.signal})" if result.signal else code
