@@ -3,9 +3,9 @@
 import os
 import platform
 import stat
-from collections.abc import Awaitable, Callable, Coroutine, Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Coroutine, Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Final, Literal
+from typing import Any, Final, Literal, TypeAlias
 
 from yagent.agents.delegation.spawn import Differences
 from yagent.agents.director.context import DOCUMENT_LIMIT, DOCUMENTS, Document, Environment, fit_documents
@@ -21,7 +21,8 @@ OWN: Final = "the user's own work, keep it (also from git stash, which runs unas
 EARLIER: Final = "made earlier in this session or by the user, look before you change it"
 COMMITS: Final = 3  # shown to the Director
 NEW_COMMITS: Final = 5  # told of what an agent committed
-_CHANGES: Final[Mapping[str, Literal["created", "modified", "deleted"]]] = {
+Change: TypeAlias = Literal["created", "modified", "deleted"]
+_CHANGES: Final[Mapping[str, Change]] = {
     "added": "created",
     "modified": "modified",
     "deleted": "deleted",
@@ -125,9 +126,20 @@ class Surroundings:
         files = tuple(self._change(each, since) for each in changed.files)
         return files, changed.note
 
-    def as_found(self, paths: Iterable[str]) -> tuple[FileChange, ...]:
-        """What is known to have changed where git does not tell: each as it is on the disk now, relative to the workspace."""
-        return tuple(FileChange(path, "modified" if os.path.lexists(self._workspace / path) else "deleted") for path in sorted(paths))
+    def completed(
+        self, found: tuple[FileChange, ...], changed: Iterable[str], made: Collection[str], since: WorkspaceState
+    ) -> tuple[FileChange, ...]:
+        """What git found, and where it does not tell all, what else is known to have changed in the workspace, as it is on the disk now;
+        `made` of that was not there before."""
+        known = {change.path for change in found}
+        more = []
+        for path in changed:
+            there = os.path.lexists(self._workspace / path)
+            if path not in known and not os.path.isabs(path) and (there or path not in made):
+                place = os.path.relpath(self._workspace / path, since.root or self._workspace)
+                change: Change = "deleted" if not there else "created" if path in made else "modified"
+                more.append(FileChange(path, change, before_task=place in since.fingerprints))
+        return tuple(sorted((*found, *more), key=lambda change: change.path))
 
     async def _facts(self, place: Awaitable[Place]) -> GitFacts:
         return await self._git.facts(self._workspace, await place)

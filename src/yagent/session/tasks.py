@@ -207,9 +207,10 @@ class TaskRunner:
         since = earlier or (await before.outcome()).value
         if since is None or since.root is None:
             return tuple(account.changed)
-        found = tuple(change.path for change in (await self._owned.surroundings.changes(since))[0])
+        changes, note = await self._owned.surroundings.changes(since)
+        found = tuple(change.path for change in changes)
         account.changed.update(dict.fromkeys(found))
-        return found
+        return found if note is None else tuple(account.changed)
 
     async def _state_before(self, place: Handle[Place], looking: Handle[Found]) -> Handle[WorkspaceState]:
         """Take the state of the files, once the look that the first request waits for is done.
@@ -359,10 +360,10 @@ class TaskRunner:
         self._changed_earlier.update(dict.fromkeys((*account.changed, *(change.path for change in changes))))
         if note is not None and before.root is not None:
             account.warn(f"The list of changed files may be incomplete: {note}")
-        if before.root is None:
-            changes = self._owned.surroundings.as_found(account.changed)
-            if account.has_run:
-                account.warn(f"Which files commands changed is not known: {before.note}")
+        if note is not None:
+            changes = self._owned.surroundings.completed(changes, account.changed, account.made, before)
+        if before.root is None and account.has_run:
+            account.warn(f"Which files commands changed is not known: {before.note}")
         self.controls.end()
         return TaskResult(
             answer=result.deliverable,

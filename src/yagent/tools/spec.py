@@ -52,9 +52,10 @@ class Output:
     """What a call came to: `text` for the model, the rest for people and records.
 
     `summary` is one short line for a progress view ("+3 -1", "120 lines"); `diff` a unified diff of what changed; `paths` the workspace
-    paths that were really read or changed, `changed` those of them that were changed; `ran` says of a command
-    that ended what it was and how it ended (`npm test → exit 1`); `exit` is set by `agent_exit` alone. `names` are what the text names
-    that no other result can have (a running number, an id, the path of a log): a call made again gets others, and is the same for all that.
+    paths that were really read or changed, `changed` those of them that were changed, `made` those of these that were not there before;
+    `ran` says of a command that ended what it was and how it ended (`npm test → exit 1`); `exit` is set by `agent_exit` alone. `names` are
+    what the text names that no other result can have (a running number, an id, the path of a log): a call made again gets others, and is
+    the same for all that.
     """
 
     text: str
@@ -63,6 +64,7 @@ class Output:
     diff: str = ""
     paths: tuple[str, ...] = ()
     changed: tuple[str, ...] = ()
+    made: tuple[str, ...] = ()
     ran: str = ""
     exit: Exit | None = None
     names: tuple[str, ...] = ()

@@ -84,7 +84,8 @@ async def state(git: Git, directory: Path, place: Place | None = None) -> Worksp
     if answer is None or answer.code != 0:
         head = await git.head(located.root)
         return WorkspaceState(located.root, head, {}, frozenset(), f"changes are not known: {reason(answer, 'git status')}")
-    head, entries = _parsed_status(answer.output)
+    head, every = _parsed_status(answer.output)
+    entries = [(code, name) for code, name in every if not git.is_record(located.root, name)]
     note = f"more than {CHANGED_LIMIT} files differ from the last commit" if len(entries) > CHANGED_LIMIT else None
     chosen = entries[:CHANGED_LIMIT]
     prints = await supervise.in_thread(_fingerprints, located.root, [name for _, name in chosen])
@@ -142,7 +143,8 @@ async def _committed(git: Git, since: WorkspaceState, now: WorkspaceState) -> tu
         return {}, f"what was committed meanwhile is not known: {reason(answer, 'git diff-tree')}"
     fields = answer.output.split(b"\0")
     words: dict[bytes, ChangeKind] = {b"A": "added", b"D": "deleted"}
-    return {os.fsdecode(path): words.get(status, "modified") for status, path in zip(fields[::2], fields[1::2], strict=False)}, None
+    named = [(status, os.fsdecode(path)) for status, path in zip(fields[::2], fields[1::2], strict=False)]
+    return {path: words.get(status, "modified") for status, path in named if not git.is_record(since.root, path)}, None
 
 
 def _fingerprints(root: Path, paths: Iterable[str]) -> dict[str, str | None]:

@@ -7,7 +7,7 @@ rewritten. The user's and the system's own configuration is trusted.
 from __future__ import annotations
 
 import os
-from collections.abc import Coroutine, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -73,10 +73,14 @@ class Place:
 
 
 class Git:
-    """Asks git. `environment` is the user's own; everything in it that redirects git is left out."""
+    """Asks git. `environment` is the user's own; everything in it that redirects git is left out.
 
-    def __init__(self, clock: Clock, environment: Mapping[str, str]) -> None:
+    What is below `records`, or named like one of them with a suffix, is written by us and counts neither as changed nor as there.
+    """
+
+    def __init__(self, clock: Clock, environment: Mapping[str, str], records: Sequence[Path] = ()) -> None:
         self._clock = clock
+        self._records = tuple(os.path.realpath(path) for path in records)
         self._was_silent = False
         self._environment = {name: value for name, value in environment.items() if not name.startswith("GIT_")} | {
             "GIT_OPTIONAL_LOCKS": "0",
@@ -107,7 +111,7 @@ class Git:
         if answer is None or answer.timed_out or answer.code not in (0, None):
             why = reason(answer, "git status")
             return GitFacts(is_repository=True, root=located.root, note=f"the state of the repository is unknown: {why}")
-        facts = _parsed_status(answer.output, located.root)
+        facts = _parsed_status(answer.output, located.root, self.is_record)
         if answer.truncated:
             return GitFacts(
                 is_repository=True, root=located.root, branch=facts.branch, head=facts.head, note="there are too many changes to count"
@@ -129,6 +133,11 @@ class Git:
         if "not a git repository" in answer.errors:
             return GitFacts(is_repository=False)
         return GitFacts(is_repository=False, note=reason(answer, "git"))
+
+    def is_record(self, root: Path, name: str) -> bool:
+        """Whether a path that git names below the root of a repository is of our own records."""
+        path = os.path.join(root, name.rstrip("/"))
+        return any(path == each or path.startswith((each + os.sep, each + ".")) for each in self._records)
 
     async def head(self, root: Path) -> str | None:
         """The id of the current commit; None when there is none yet."""
@@ -183,7 +192,7 @@ def absolute_only(path: str) -> str:
     return os.pathsep.join(entry for entry in path.split(os.pathsep) if os.path.isabs(entry)) or os.defpath
 
 
-def _parsed_status(output: bytes, root: Path) -> GitFacts:
+def _parsed_status(output: bytes, root: Path, is_record: Callable[[Path, str], bool]) -> GitFacts:
     head: str | None = None
     branch: str | None = None
     counts = dict.fromkeys(("staged", "modified", "untracked", "conflicted"), 0)
@@ -201,7 +210,7 @@ def _parsed_status(output: bytes, root: Path) -> GitFacts:
             counts["modified"] += entry[3:4] != b"."
             if kind == b"2 ":
                 next(entries, None)  # the path it was renamed from
-        elif kind == b"? ":
+        elif kind == b"? " and not is_record(root, os.fsdecode(entry[2:])):
             paths.append(entry[2:])
             counts["untracked"] += 1
         elif kind == b"u ":

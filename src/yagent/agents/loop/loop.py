@@ -271,7 +271,7 @@ class AgentLoop:
         later: wherever that breaks off, nothing the result tells of is denied."""
         if output.changed:
             self._changed.update(dict.fromkeys(output.changed))
-            self._frame.account.changed.update(dict.fromkeys(output.changed))
+            self._frame.account.note_changes(output.changed, output.made)
             self._ran.clear()
         if output.ran:
             self._ran.append(_citable(output))

@@ -1,7 +1,7 @@
 """What a whole task has used and may use: one account for the Director and everything below it."""
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import field, replace
 
@@ -46,6 +46,7 @@ class TaskAccount:
     results: Results = field(default_factory=Results)  # of the whole session
     changed_earlier: tuple[str, ...] = ()  # files that earlier tasks of the session changed
     changed: dict[str, None] = field(default_factory=dict)  # files changed so far, anywhere in the task
+    made: set[str] = field(default_factory=set)  # those of them that file tools made, and that were not there before
     has_run: bool = False  # commands, which may have changed anything
     warnings: list[str] = field(default_factory=list)
     told: Callable[[str], None] = lambda text: None  # hears of each new warning
@@ -56,6 +57,11 @@ class TaskAccount:
         if text not in self.warnings:
             self.warnings.append(text)
             self.told(text)
+
+    def note_changes(self, changed: Sequence[str], made: Sequence[str]) -> None:
+        """Keep which files a call changed, and which of them it made: that counts when nothing is known of them yet."""
+        self.made.update(path for path in made if path not in self.changed)
+        self.changed.update(dict.fromkeys(changed))
 
     def charge(self, identity: ModelIdentity, usage: Usage | None, size: int = 0) -> float | None:
         """Add one call, whose request had `size` bytes; returns its cost, None when unknown."""

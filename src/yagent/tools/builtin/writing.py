@@ -156,7 +156,9 @@ def _rename_file() -> Spec[RenameFile]:
     async def execute(parameters: RenameFile, call: CallContext) -> Output:
         (source, target), names = _both(parameters, call)
         await files.rename(source, target, names=names, ledger=call.scope.ledger)
-        return Output(f"Renamed {printable(names[0])} to {printable(names[1])}.", summary="renamed", paths=names, changed=names)
+        return Output(
+            f"Renamed {printable(names[0])} to {printable(names[1])}.", summary="renamed", paths=names, changed=names, made=names[1:]
+        )
 
     async def precheck(parameters: RenameFile, call: CallContext) -> None:
         if may_look(call, parameters.source, parameters.target):
@@ -224,7 +226,7 @@ def _written(verb: str, written: WriteResult, call: CallContext) -> Output:
     diff = _headed(written.diff, printable(name))
     shown = [] if written.created or not diff else [diff]
     text = "\n".join([f"{verb} {printable(name)} ({change} lines).", *remarks(written.notes), *shown])
-    return Output(text, summary=change, diff=diff, paths=(name,), changed=(name,))
+    return Output(text, summary=change, diff=diff, paths=(name,), changed=(name,), made=(name,) if written.created else ())
 
 
 def _headed(diff: str, name: str) -> str:
