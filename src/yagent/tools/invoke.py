@@ -20,6 +20,7 @@ from yagent.runtime.clock import Clock
 from yagent.tools import teaching
 from yagent.tools.approval import Approval, Refused
 from yagent.tools.bounds import bounded, sayable
+from yagent.tools.exhausted import lacking, told
 from yagent.tools.parameters import ParameterError, Parsed, parse
 from yagent.tools.spec import AnySpec, CallContext, Output, Scope
 from yagent.tools.surface import COLD_ARGUMENT, Surface
@@ -58,7 +59,9 @@ class Invoker:
             output = Output(str(error), is_error=True)
         except Exception as error:
             logger.exception("tool %s failed (call %s of %s)", call.name, call.id, scope.agent.label)
-            output = Output(f"{call.name} failed inside: {type(error).__name__}: {error}. Try another way to the same end.", is_error=True)
+            what = lacking(error)
+            failed = f"{call.name} failed inside: {type(error).__name__}: {error}. Try another way to the same end."
+            output = Output(told(call.name, what) if what else failed, is_error=True)
         remarks = "".join(f"\n[note: {note[:NOTE_LENGTH]}]" for note in notes[:MOST_NOTES])
         return replace(
             output,

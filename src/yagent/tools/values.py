@@ -4,9 +4,11 @@ import json
 import math
 from collections.abc import Sequence
 from dataclasses import field
-from typing import Any, Protocol
+from typing import Any, Final, Protocol
 
 from yagent.records import dataclass
+
+GREATEST: Final = 2**53 - 1  # what JSON numbers are exact to (RFC 8259, section 6); every size and position the system knows is smaller
 
 
 def shown(value: Any) -> str:
@@ -107,19 +109,20 @@ class NumberKind:
 
     def __init__(self, made: type[int] | type[float], minimum: int | None, maximum: int | None) -> None:
         self._made = made
-        self._minimum = minimum
-        self._maximum = maximum
         name = "integer" if made is int else "number"
         bounds = {"minimum": minimum, "maximum": maximum}
         self.schema: dict[str, Any] = {"type": name, **{key: bound for key, bound in bounds.items() if bound is not None}}
+        self._bounds = (-GREATEST if minimum is None else minimum, GREATEST if maximum is None else maximum)
         signs = ((">=", minimum), ("<=", maximum))
         self.form = " ".join([name, *(f"{sign} {bound}" for sign, bound in signs if bound is not None)])
 
     def read(self, value: Any, at: str, reading: Reading) -> int | float:
         """The number; its decimal text is taken for it, a boolean never."""
         number = self._number(value)
-        if number is None or not self._within(number):
-            reading.problem(at, f"{'an' if self._made is int else 'a'} {self.form}", value)
+        least, most = self._bounds
+        if number is None or not least <= number <= most:
+            more = "" if number is None or abs(number) <= GREATEST else f", and no number is beyond {GREATEST}"
+            reading.problem(at, f"{'an' if self._made is int else 'a'} {self.form}{more}", value)
             return self._made(0)
         if not isinstance(value, self._made | int):
             reading.tolerated(at, f"{'an integer' if self._made is int else 'a number'}", value)
@@ -136,10 +139,6 @@ class NumberKind:
             return int(value) if self._made is int and not (isinstance(value, str) and "." in value) else self._made(number)
         except (ValueError, OverflowError):
             return None
-
-    def _within(self, number: int | float) -> bool:
-        """Inside the bounds."""
-        return (self._minimum is None or number >= self._minimum) and (self._maximum is None or number <= self._maximum)
 
 
 class ChoiceKind:
