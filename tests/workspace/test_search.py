@@ -271,7 +271,28 @@ async def test_what_is_not_looked_at_is_said_where_nothing_is_found(searcher: Se
     write(repository, "bin.dat", b"\0\0needle\0")
     result = await searcher.search(SearchRequest("needle", repository))
     assert not result.hits
-    assert any("binary files are not searched" in note for note in result.notes)
+    assert any("1 binary file was not searched" in note for note in result.notes)
+
+
+@pytest.mark.parametrize("encoding", ["utf-16-le", "utf-16-be", "utf-32"])
+@pytest.mark.parametrize(("root", "everything"), [("", False), ("", True), ("src", False), ("src/wide.txt", False)])
+async def test_text_that_a_search_passes_over_is_named(
+    searcher: Searcher, repository: Path, encoding: str, root: str, *, everything: bool
+) -> None:
+    write(repository, "src/wide.txt", "a needle in a line\n".encode(encoding))
+    write(repository, "src/picture.png", b"\x89PNG\0\0needle\0")
+    request = SearchRequest("needle", repository / root, include_ignored=everything)
+    (note,) = [note for note in (await searcher.search(request)).notes if "binary" in note]
+    shown = "src/wide.txt" if not root else "wide.txt"
+    count = "1 binary file was" if root.endswith("txt") else "2 binary files were"
+    assert f"{count} not searched, of which read_file reads: {shown}" in note
+    assert "picture" not in note
+
+
+async def test_nothing_is_said_of_binary_files_where_there_are_none(searcher: Searcher, repository: Path) -> None:
+    write(repository, "u.txt", "\ufeffother\n".encode("utf-16-le"))
+    notes = (await searcher.search(SearchRequest("needle", repository))).notes
+    assert not any("binary" in note for note in notes)
 
 
 async def test_without_any_ripgrep_the_built_in_search_is_used(repository: Path, clock: VirtualClock) -> None:

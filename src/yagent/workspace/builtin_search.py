@@ -25,7 +25,8 @@ _SNIFFED = 65_536
 class Options:
     """What to search, in the directory the process is started in; `path` is relative to it. Without a pattern, files are listed.
 
-    `in_order`: in the order of their paths, which our own search keeps always.
+    `in_order`: in the order of their paths, which our own search keeps always. `binary_only`: of the files those are listed that a search
+    passes over or leaves in the middle.
     """
 
     path: str
@@ -38,6 +39,7 @@ class Options:
     context_lines: int = 0
     in_order: bool = True
     max_count: int = 1000
+    binary_only: bool = False
 
 
 def main(options_text: str) -> int:
@@ -46,6 +48,8 @@ def main(options_text: str) -> int:
     options = Options(**{**values, "globs": tuple(values["globs"])})
     if options.pattern is None:
         for path in files(options):
+            if options.binary_only and not _is_binary(path):
+                continue
             sys.stdout.buffer.write(os.fsencode(path) + b"\0")
         return 0
     try:
@@ -111,6 +115,17 @@ def _wanted(relative: str, globs: list[Rule], directory: bool) -> bool | None:
 def _is_regular(path: str) -> bool:
     try:
         return stat.S_ISREG(os.stat(path).st_mode)
+    except OSError:
+        return False
+
+
+def _is_binary(path: str) -> bool:
+    try:
+        with open(os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC), "rb") as file:
+            head = file.read(_SNIFFED)
+            if head.startswith((b"\xff\xfe", b"\xfe\xff")):
+                return "\0" in head.decode("utf-16", "replace")
+            return b"\0" in head or any(b"\0" in piece for piece in iter(lambda: file.read(_SNIFFED), b""))
     except OSError:
         return False
 

@@ -17,6 +17,7 @@ from yagent.runtime.clock import Clock
 from yagent.workspace.builtin_search import Options
 from yagent.workspace.matches import MatchReader, SearchHit
 from yagent.workspace.named_path import NamedPath, printable
+from yagent.workspace.passed_over import said_of
 from yagent.workspace.pattern_problem import pattern_problem
 from yagent.workspace.processes import Bounded, ProcessError, Program, capture, start
 from yagent.workspace.reading import explain, kind_of
@@ -117,10 +118,12 @@ class Searcher:
         result, failure = await self._pass(request, self._time_limit)
         if failure is not None:
             raise SearchError(failure)
-        if request.include_ignored or await supervise.in_thread(request.root.is_file):
-            return result
+        is_whole = request.include_ignored or await supervise.in_thread(request.root.is_file)
         if result.hits or result.truncated:
-            return await self._count_ignored(request, result)
+            return result if is_whole else await self._count_ignored(request, result)
+        if is_whole:
+            passed_over = await self._passed_over(request)
+            return _with_note(result, passed_over) if passed_over else result
         return await self._look_at_ignored(request, result)
 
     async def list_files(self, root: Path, *, include_ignored: bool = False, limit: int = 200_000) -> FileList:
@@ -212,7 +215,8 @@ class Searcher:
         wider, failure = await self._pass(replace(request, include_ignored=True), self._time_limit if request.named else _HIDDEN_LOOK)
         if failure is not None or not wider.hits:
             looked = "" if failure is not None or wider.truncated else ", nor in ignored or hidden files"
-            return _with_note(result, f"nothing was found{looked}; binary files are not searched")
+            passed_over = await self._passed_over(replace(request, include_ignored=True))
+            return _with_note(result, f"nothing was found{looked}{'; ' if passed_over else ''}{passed_over}")
         if request.named:
             return _with_note(wider, "these matches are in ignored or hidden files; there are none elsewhere below that path")
         files = list(dict.fromkeys(hit.path for hit in wider.hits))
@@ -220,6 +224,18 @@ class Searcher:
         return _with_note(
             result, f"ignored and hidden files were not searched; there are matches in {shown}: include_ignored=true searches them"
         )
+
+    async def _passed_over(self, request: SearchRequest) -> str:
+        """What a search that found nothing has to say of the binary files it passed over, "" when there are none."""
+        directory, path = await supervise.in_thread(_directory_and_path, request.root)
+        everything = request.include_ignored
+        globs = (() if request.glob is None else (request.glob,)) + (("!.git",) if everything else ())
+        options = Options(path=path, globs=globs, everything=everything, hidden=everything, binary_only=True)
+        program = await supervise.in_thread(self._program, options, directory)
+        listed = await capture(program, clock=self._clock, timeout=_COUNT_LIMIT, limit=_LISTED_BYTES)
+        if listed.timed_out or listed.truncated or listed.code not in (0, 1):
+            return "binary files are not searched"
+        return await supervise.in_thread(said_of, directory, listed.output)
 
     async def _settle(self) -> None:
         """Find out, once, whether ripgrep runs here: one for another system or library fails, or says that nothing matches."""
@@ -280,6 +296,8 @@ def _arguments(options: Options, directory: Path) -> list[str]:
     if options.hidden:
         arguments.append("--hidden")
     arguments += [f"--glob={glob}" for glob in options.globs]
+    if options.binary_only:
+        return [*arguments, "--files-with-matches", "--null", "--text", r"--regexp=(?-u)\x00", "--", options.path]
     if options.pattern is None:
         return [*arguments, "--files", "--null", "--", options.path]
     arguments += ["--json", "--crlf", f"--max-count={options.max_count}", "--fixed-strings" if options.fixed_text else "--engine=auto"]
