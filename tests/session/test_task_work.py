@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import socket
 import subprocess
 from pathlib import Path
 
@@ -255,3 +256,12 @@ async def test_a_very_deep_directory_is_looked_through(bench: Bench) -> None:
     name = "/".join(["d"] * 900)
     bench.write(f"{name}/x")
     assert bench.own("d")
+
+
+async def test_pipes_and_sockets_which_git_does_not_list_may_be_the_users(bench: Bench) -> None:
+    os.mkfifo(bench.root / "pipe")
+    with socket.socket(socket.AF_UNIX) as made:
+        made.bind(str(bench.root / "s"))
+    await bench.begin()
+    assert not bench.own("pipe")
+    assert not bench.own("s")

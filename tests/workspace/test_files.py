@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import stat
 from pathlib import Path
@@ -20,6 +21,8 @@ from yagent.workspace.files import (
     read_text,
     rename,
 )
+from yagent.workspace.named_path import NamedPath
+from yagent.workspace.reading import explain
 
 
 async def test_a_new_file_has_exactly_the_text_and_usual_rights(tmp_path: Path) -> None:
@@ -152,3 +155,8 @@ async def test_a_hard_link_is_mentioned(tmp_path: Path) -> None:
     os.link(tmp_path / "a", tmp_path / "b")
     result = await create(tmp_path / "a", "c", overwrite=True)
     assert any("hard link" in note for note in result.notes)
+
+
+def test_what_lies_on_another_file_system_is_moved_by_a_command() -> None:
+    said = str(explain(OSError(errno.EXDEV, "Invalid cross-device link"), NamedPath(Path("a"), "a to /mnt/b"), "rename"))
+    assert said == "cannot rename a to /mnt/b: it is on another file system; a command (mv) copies it there and removes the original"

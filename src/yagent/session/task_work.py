@@ -47,6 +47,8 @@ class TaskWork:
             return False
         status = path.lstat()
         if not stat.S_ISDIR(status.st_mode):
+            if not (stat.S_ISREG(status.st_mode) or stat.S_ISLNK(status.st_mode)):
+                return False  # git lists no pipes and sockets, so nobody knows whose it is
             return self._is_own(name, (status.st_dev, status.st_ino), before)
         left = MOST_ENTRIES
         waiting = [name]

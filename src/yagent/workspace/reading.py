@@ -158,6 +158,8 @@ def explain(error: OSError | ValueError, path: NamedPath, action: str) -> FileEr
         return FileMissingError(f"cannot {action} {path}: there is no such file{similar(path)}")
     if error.errno == errno.ENXIO:
         return NotTextError(f"cannot {action} {path}: it is a socket or device, not a file")
+    if error.errno == errno.EXDEV:
+        return FileError(f"cannot {action} {path}: it is on another file system; a command (mv) copies it there and removes the original")
     if error.errno == errno.ELOOP:
         return FileError(f"cannot {action} {path}: its symbolic links form a loop")
     return FileError(f"cannot {action} {path}: {os.strerror(error.errno) if error.errno else error}")

@@ -1,5 +1,6 @@
 """Changing files through tool calls; that bytes are kept is the workspace's own test."""
 
+import os
 from pathlib import Path
 
 from tests.tools.scopes import NOBODY, Desk
@@ -86,3 +87,18 @@ async def test_in_ask_mode_nothing_changes_when_nobody_answers(coding: Desk, wor
     assert output.is_error
     assert not (workspace / "a.txt").exists()
     assert [each.answered_by for each in coding.denials] == ["nobody"]
+
+
+async def test_a_name_that_ends_like_a_directorys_becomes_no_file(coding: Desk, workspace: Path) -> None:
+    (workspace / "a.txt").write_text("a\n")
+    (workspace / "old").mkdir()
+    for path in ("sub/", "sub/.", "deep/sub//"):
+        for output in (
+            await coding.make("create_file", path=path, content="x"),
+            await coding.make("rename_file", source="a.txt", target=path),
+        ):
+            assert output.is_error
+            assert "names a directory" in output.text
+    assert {"sub", "deep"}.isdisjoint(os.listdir(workspace))
+    assert not (await coding.make("rename_file", source="old", target="new/")).is_error
+    assert (workspace / "new").is_dir()

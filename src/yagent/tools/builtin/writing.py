@@ -204,9 +204,11 @@ def _place(path: str, call: CallContext, *, follow_last: bool = True) -> tuple[P
     return place, label(place, call.scope)
 
 
-def _new_place(path: str, call: CallContext, *, follow_last: bool = True) -> tuple[Path, str]:
-    """The place of what may not be there yet. Raises GuardError where its name lost characters on the way here."""
+def _new_place(path: str, call: CallContext, *, follow_last: bool = True, is_directory: bool = False) -> tuple[Path, str]:
+    """The place of what may not be there yet. Raises GuardError where its name lost characters on the way here, or is not a file's."""
     place, name = _place(path, call, follow_last=follow_last)
+    if path.endswith(("/", "/.")) and not is_directory:
+        raise GuardError(f"{printable(path)} names a directory: nothing was done; give the name of the file as well")
     if any("\ufffd" in part.name and not os.path.lexists(part) for part in (place, *place.parents)):
         raise GuardError(f"{name}: holds U+FFFD, which stands for a character that was lost on the way; nothing was done, write it whole")
     return place, name
@@ -215,7 +217,7 @@ def _new_place(path: str, call: CallContext, *, follow_last: bool = True) -> tup
 def _both(parameters: RenameFile, call: CallContext) -> tuple[tuple[Path, Path], tuple[str, str]]:
     """The places of a renaming, and what they are called in answers."""
     source, source_name = _place(parameters.source, call, follow_last=False)
-    target, target_name = _new_place(parameters.target, call, follow_last=False)
+    target, target_name = _new_place(parameters.target, call, follow_last=False, is_directory=source.is_dir())
     return (source, target), (source_name, target_name)
 
 
