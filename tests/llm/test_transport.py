@@ -278,10 +278,39 @@ async def test_a_proxy_that_refuses_is_named_without_its_password(status: str, k
     assert "secret" not in str(caught.value)
 
 
-async def test_a_socks_proxy_says_what_it_needs(clock: VirtualClock) -> None:
-    async with HttpClients(HttpSettings(environ={"ALL_PROXY": "socks5://127.0.0.1:1"}), clock) as clients:
-        with pytest.raises(ModelConfigurationError, match="socksio"):
-            await fetch(clients, HttpRequest("POST", "http://model.test/v1"))
+@pytest.mark.parametrize(
+    ("variable", "proxy", "said"),
+    [
+        ("ALL_PROXY", "socks5://user:secret@127.0.0.1:1", "SOCKS is not supported"),
+        ("all_proxy", "SOCKS5H://127.0.0.1:1", "SOCKS is not supported"),
+        ("HTTP_PROXY", "socks5://127.0.0.1:1", "SOCKS is not supported"),
+        ("http_proxy", ":::garbage", "not the address of an HTTP proxy"),
+        ("http_proxy", "foo://user:secret@x", "not the address of an HTTP proxy"),
+        ("http_proxy", "http://[half", "not the address of an HTTP proxy"),
+        ("http_proxy", "http://proxy:99999", "not the address of an HTTP proxy"),
+        ("http_proxy", "http://", "not the address of an HTTP proxy"),
+    ],
+)
+async def test_a_proxy_that_cannot_be_used_names_its_variable(variable: str, proxy: str, said: str, clock: VirtualClock) -> None:
+    async with HttpClients(HttpSettings(environ={variable: proxy}), clock) as clients:
+        for trying in (clients.prepare("http://model.test/v1"), fetch(clients, HttpRequest("POST", "http://model.test/v1"))):
+            with pytest.raises(ModelConfigurationError, match=rf"{said}.*unset {variable}, or add model\.test to NO_PROXY") as caught:
+                await trying
+            assert "secret" not in str(caught.value)
+
+
+@pytest.mark.parametrize("excepting", [{"NO_PROXY": "model.test"}, {"HTTP_PROXY": "http://127.0.0.1:1"}])
+async def test_an_unusable_proxy_that_does_not_apply_disturbs_nothing(excepting: dict[str, str], clock: VirtualClock) -> None:
+    environ = {"ALL_PROXY": "socks5://127.0.0.1:1", "HTTPS_PROXY": "foo://x", **excepting}
+    async with HttpClients(HttpSettings(environ=environ), clock) as clients:
+        await clients.prepare("http://model.test/v1")
+        await clients.prepare("http://127.0.0.1:1/v1")
+
+
+async def test_preparing_for_an_address_that_is_none_is_a_matter_of_configuration(clock: VirtualClock) -> None:
+    async with HttpClients(HttpSettings(), clock) as clients:
+        with pytest.raises(ModelConfigurationError, match="base URL"):
+            await clients.prepare("http://[half")
 
 
 @pytest.mark.parametrize("url", ["", "model.test/v1", "ftp://model.test", "http://", "http://model.test:abc", "http://[half"])

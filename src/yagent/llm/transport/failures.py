@@ -11,8 +11,8 @@ from yagent.llm.engine import ModelConfigurationError, ModelError, TransientMode
 from yagent.records import dataclass
 
 # OSError and ssl.SSLError escape the library where it has no name for them.
-TRANSPORT_ERRORS = (httpx2.HTTPError, httpx2.InvalidURL, httpx2.StreamError, httpx2.CookieConflict, OSError, ImportError)
-_LIBRARIES = {"httpx2", "httpcore2", "h11", "anyio", "socksio", "zlib"}  # who speaks of the way
+TRANSPORT_ERRORS = (httpx2.HTTPError, httpx2.InvalidURL, httpx2.StreamError, httpx2.CookieConflict, OSError)
+_LIBRARIES = {"httpx2", "httpcore2", "h11", "anyio", "zlib"}  # who speaks of the way
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,10 +41,6 @@ def translate(error: BaseException, place: Place) -> ModelError:
         return ModelConfigurationError(f"The request to {place.shown} cannot be sent in HTTP: look at the configured headers.")
     if isinstance(error, httpx2.InvalidURL | httpx2.UnsupportedProtocol):
         return ModelConfigurationError(f"{place.origin} is not an address that can be called ({error}): correct the base URL.")
-    if isinstance(error, ImportError):
-        return ModelConfigurationError(
-            f"The proxy {place.proxy} cannot be used: SOCKS needs the package socksio (`pip install socksio`), or name an http proxy."
-        )
     return TransientModelError(f"{_what(error)} {place.shown}{_why(error)}")
 
 

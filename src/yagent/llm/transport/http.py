@@ -178,6 +178,7 @@ class HttpClients:
         Raises:
             ModelConfigurationError: see `send`.
         """
+        _origin(url)
         way = route(url, self._settings.environ)
         self._transport(way)
         for _ in range(TURNS):

@@ -33,15 +33,41 @@ class Route:
 
 
 def route(url: str, environ: Mapping[str, str]) -> Route:
-    """The way to `url`."""
+    """The way to `url`.
+
+    Raises:
+        ModelConfigurationError: the variable that applies to it names no proxy that can be used.
+    """
     parts = urlsplit(url)
     host, port = parts.hostname or "", _port(parts)
     secure = parts.scheme == "https"
     if is_loopback(host) or _excepted(host, port, _either(environ, "no_proxy")):
         return Route("", secure)
-    proxy = _either(environ, f"{parts.scheme}_proxy") if parts.scheme == "https" or "REQUEST_METHOD" not in environ else ""
-    proxy = (proxy or _either(environ, "all_proxy")).strip()
-    return Route(proxy if not proxy or "://" in proxy else f"http://{proxy}", secure)
+    own = (f"{parts.scheme}_proxy",) if secure or "REQUEST_METHOD" not in environ else ()
+    variable, value = next(filter(None, (_first(environ, name) for name in (*own, "all_proxy"))), ("", ""))
+    proxy = value.strip()
+    if not proxy:
+        return Route("", secure)
+    proxy = proxy if "://" in proxy else f"http://{proxy}"
+    if problem := _unusable(proxy):
+        raise ModelConfigurationError(
+            f"The proxy {masked(value.strip())}, named by {variable}, cannot be used: {problem}. "
+            f"Name an HTTP proxy (http://host:port) there, unset {variable}, or add {host} to NO_PROXY."
+        )
+    return Route(proxy, secure)
+
+
+def _unusable(proxy: str) -> str:
+    """Why nothing can be sent through this proxy, "" where it can."""
+    if proxy.lower().startswith("socks"):
+        return "SOCKS is not supported"
+    try:
+        parts = urlsplit(proxy)
+        httpx2.Proxy(proxy)
+        usable = parts.scheme in _DEFAULT_PORTS and bool(parts.hostname) and parts.port != 0
+    except (ValueError, httpx2.InvalidURL):
+        usable = False
+    return "" if usable else "it is not the address of an HTTP proxy"
 
 
 def is_loopback(host: str) -> bool:
@@ -111,8 +137,13 @@ def _trust(context: ssl.SSLContext, source: str, path: str) -> None:
         raise ModelConfigurationError(f"The certificate file {path}, named by {source}, {reason}: {advice}.") from error
 
 
+def _first(environ: Mapping[str, str], name: str) -> tuple[str, str] | None:
+    """The variable that counts, in the spelling that wins, and what it says; None where neither says anything."""
+    return next(((spelling, environ[spelling]) for spelling in (name, name.upper()) if environ.get(spelling)), None)
+
+
 def _either(environ: Mapping[str, str], name: str) -> str:
-    return environ.get(name) or environ.get(name.upper()) or ""
+    return (_first(environ, name) or ("", ""))[1]
 
 
 def _port(parts: SplitResult) -> int:
