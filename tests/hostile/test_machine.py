@@ -8,6 +8,7 @@ import shutil
 import stat
 import sys
 from collections.abc import Callable, Iterator
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
@@ -108,6 +109,34 @@ def disk(tmp_path: Path) -> Iterator[Path]:
     """A small disk of its own."""
     with small_disk(tmp_path / "disk", "1m") as place:
         yield place
+
+
+@pytest.mark.parametrize("shut", ["notes", "logs", "data", "data/rollout", "data/artifacts", "data/tokens.json", "settings.json", "bin"])
+async def test_what_is_ours_and_shut_is_told_and_done_without(
+    yagent: CommandLine, model_server: ModelServer, workspace: Path, shut: str
+) -> None:
+    place = yagent.data / shut
+    (place.parent if "." in place.name else place).mkdir(parents=True, mode=0o700)
+    place.touch()
+    place.chmod(0)
+    visit = await Tour(yagent, model_server, start={"preexec_fn": without_rights_of_root}).visit(
+        LOOK, [Call("create_file", {"path": "n", "content": "x"})]
+    )
+    place.chmod(0o700)
+    assert visit.run.code == 0, visit.run.told
+    silent = ("bin", "data/artifacts", "data/tokens.json", "logs")  # the rights of the last are given back
+    assert shut in silent or str(yagent.data / shut) in visit.run.told
+
+
+async def test_a_pipe_in_place_of_the_log_holds_nothing_up(yagent: CommandLine, model_server: ModelServer) -> None:
+    model_server.play({"Director": ["hello"]})
+    logs = yagent.data / "logs"
+    logs.mkdir(parents=True, mode=0o700)
+    for day in range(2):
+        os.mkfifo(logs / f"app-{datetime.now(UTC) + timedelta(days=day):%Y-%m-%d}.log")
+    run = await yagent.run("-p", "hi")
+    assert (run.code, run.answer) == (0, "hello\n")
+    assert "is not a regular file" in run.told
 
 
 @mounting

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import os
 import stat
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator
 from datetime import UTC, date, datetime
 from pathlib import Path
 
@@ -196,6 +196,28 @@ def test_trouble_with_the_directory_is_remembered_and_never_raised(tmp_path: Pat
     finally:
         logging.getLogger(ROOT).removeHandler(files)
         files.close()
+
+
+@pytest.mark.parametrize("in_the_way", [os.mkfifo, Path.mkdir, lambda path: path.symlink_to("/dev/full")])
+def test_what_is_in_a_files_place_holds_nothing_up_and_is_told_once(
+    in_the_way: Callable[[Path], None], files: DailyFiles, tmp_path: Path
+) -> None:
+    (tmp_path / "logs").mkdir()
+    in_the_way(tmp_path / "logs/app-2026-03-01.log")
+    assert files.trouble() is None
+    logging.getLogger("yagent").info("hello")
+    assert "goes on without it" in (files.trouble() or "")
+    assert files.trouble() is None
+
+
+def test_a_pipe_that_is_read_is_no_log_either(files: DailyFiles, tmp_path: Path) -> None:
+    (tmp_path / "logs").mkdir()
+    os.mkfifo(tmp_path / "logs/app-2026-03-01.log")
+    reader = os.open(tmp_path / "logs/app-2026-03-01.log", os.O_RDONLY | os.O_NONBLOCK)
+    logging.getLogger("yagent").info("hello")
+    assert "is not a regular file" in (files.trouble() or "")
+    assert os.read(reader, 1) == b""
+    os.close(reader)
 
 
 def test_configuring_again_replaces_the_first_set_up(files: DailyFiles, tmp_path: Path, calendar: FixedClock) -> None:

@@ -54,6 +54,16 @@ async def test_why_a_task_was_stopped_is_in_the_log(sessions: Sessions, model_se
     assert not lines(sessions, "*/llm-error")
 
 
+async def test_a_log_that_cannot_be_written_is_told_once(sessions: Sessions, model_server: ModelServer) -> None:
+    model_server.play({"are the Director": ["one", "two"]})
+    place = sessions.home / ".yagent/logs"
+    place.parent.mkdir()
+    place.write_text("in the way")
+    async with sessions.open() as opened:
+        told = [(await opened.do("first")).warnings, (await opened.do("second")).warnings]
+    assert [["cannot be written" in warning for warning in warnings] for warnings in told] == [[True], []]
+
+
 async def test_old_logs_go_when_a_session_ends(sessions: Sessions, model_server: ModelServer) -> None:
     model_server.play({"are the Director": ["one"]})
     old = sessions.home / ".yagent/logs/gone-1/tool-2020-01-01.log"

@@ -92,13 +92,12 @@ async def write(path: Path, edits: Sequence[Edit], *, clock: Clock) -> bool:
 
 
 def _rewrite(path: Path, edits: Sequence[Edit]) -> bool:
-    try:
+    if path.exists():
+        old = read_text(path)  # says what is in the way of reading it
         data = path.read_bytes()
-    except FileNotFoundError:
+    else:
         data = b""
         old = TEMPLATE.read_text(encoding="utf-8")
-    else:
-        old = read_text(path)
     parse(old, path)
     new = apply(old, edits)
     if new == old and data:

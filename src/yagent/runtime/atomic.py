@@ -172,7 +172,7 @@ async def locked(path: Path, *, clock: Clock, timeout: float = 10.0) -> AsyncIte
         LockTimeoutError: somebody else held it for `timeout` seconds.
     """
     lock_file = path.with_name(path.name + ".lock")
-    descriptor = os.open(lock_file, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
+    descriptor = os.open(lock_file, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY, 0o600)
     try:
         try:
             async with clock.timeout(timeout):

@@ -25,8 +25,9 @@ from functools import cache
 from pathlib import Path
 
 from yagent.patterns import pattern
-from yagent.runtime.atomic import make_private_directory, write_bytes
+from yagent.runtime.atomic import NotRegularFileError, make_private_directory, write_bytes
 from yagent.runtime.clock import Clock
+from yagent.runtime.regular_file import append_to_regular
 
 ROOT = "yagent"
 NOBODY = "-"
@@ -35,7 +36,6 @@ MASK = "[redacted]"
 SHORTEST_SECRET = 6
 GATHER_SECONDS = 0.2
 KEPT_DAYS = 30
-APPEND = os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC | os.O_NOFOLLOW
 
 _task: ContextVar[str] = ContextVar("task whose lines are logged", default="")
 
@@ -101,6 +101,7 @@ class DailyFiles(logging.Handler):
     def __init__(self, directory: Path, clock: Clock, redactor: Redactor) -> None:
         super().__init__()
         self.problem: str | None = None
+        self._is_told = False
         self.owner = ""
         self._directory = directory
         self._clock = clock
@@ -151,6 +152,12 @@ class DailyFiles(logging.Handler):
         finally:
             self.release()
 
+    def trouble(self) -> str | None:
+        """What kept a line that was logged until now from its file, told once."""
+        self.flush()
+        told, self._is_told = self._is_told, self._is_told or self.problem is not None
+        return None if told else self.problem
+
     def close(self) -> None:
         """Close the files and stop listening."""
         logging.getLogger(ROOT).removeHandler(self)
@@ -177,8 +184,9 @@ class DailyFiles(logging.Handler):
     def _append(self, kind: str, path: Path, lines: bytes) -> None:
         try:
             os.write(self._file(kind, path), lines)
-        except OSError as error:
-            self.problem = self.problem or f"the log in {self._directory} cannot be written ({error.strerror}); this run goes on without it"
+        except (OSError, NotRegularFileError) as error:
+            reason = getattr(error, "strerror", None) or str(error)
+            self.problem = self.problem or f"the log in {self._directory} cannot be written ({reason}); this run goes on without it"
 
     def _file(self, kind: str, path: Path) -> int:
         """The newest file of each kind stays open."""
@@ -188,7 +196,7 @@ class DailyFiles(logging.Handler):
                 del self._open[kind]
                 os.close(opened[1])
             make_private_directory(path.parent)
-            opened = (path, os.open(path, APPEND, 0o600))
+            opened = (path, append_to_regular(path))
             self._open[kind] = opened
         return opened[1]
 

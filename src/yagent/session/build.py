@@ -18,7 +18,6 @@ from typing import TYPE_CHECKING, ClassVar
 
 from yagent._version import VERSION
 from yagent.agents.roles.roster import ROSTER
-from yagent.blackboard.evidence import CommandEvidence
 from yagent.blackboard.gc import collect, collect_artifacts
 from yagent.blackboard.settings import BlackboardSettings
 from yagent.config.load import load
@@ -216,7 +215,11 @@ class _Parts:
         past = None if request.resume is None else await self._reopened(request.resume, keeper, settings.resume, standing)
         session_id = self.logs.owner = secrets.token_hex(4) if past is None else past.session
         told = () if past is None else past.notices
-        warnings = [str(notice) for notice in (*notices, unwritable, await grants.load(), *told) if notice]
+        notes_in = notes_root(request.environ, self.home, user_home(request.environ))
+        kept = blackboard_settings(config, request.environ)
+        unreadable = await in_thread(_unreadable, notes_in) if kept.enabled else None
+        kept = kept if unreadable is None else replace(kept, enabled=False)
+        warnings = [str(notice) for notice in (*notices, unwritable, unreadable, await grants.load(), *told) if notice]
         permissions = Permissions(judging, grants)
         prompts = Prompts()
         approvals = approvals_line(judging, can_ask=request.can_ask)
@@ -225,7 +228,9 @@ class _Parts:
         may_read = partial(_may_read, permissions)
         board = session_id if past is None else past.board
         recorded = () if past is None else await in_thread(past.commands)
-        desk = self._desk(board, fittings, may_read, recorded, stack)
+        shelves = Shelves(notes_in, self.home.artifacts_dir, request.workspace, may_read)
+        stack.push_async_callback(self._collected, shelves, kept, board)
+        desk = Desk(shelves, board, clock, kept, dropped=fittings.full_text, commands=recorded)
         shop = Workshop(
             session=session_id,
             board=board,
@@ -248,6 +253,7 @@ class _Parts:
             standing=standing,
             fittings=fittings,
             desk=desk,
+            trouble=self.logs.trouble,
             approvals=approvals,
             taking_up=None if past is None else past.taking_up,
         )
@@ -271,22 +277,6 @@ class _Parts:
 
     def _searcher(self) -> Searcher:
         return Searcher(self.clock, self.request.environ, binaries=self.home.binaries_dir)
-
-    def _desk(
-        self,
-        board: str,
-        fittings: Fittings,
-        may_read: Callable[[str], bool],
-        recorded: Sequence[CommandEvidence],
-        stack: AsyncExitStack,
-    ) -> Desk:
-        """Where the agents leave things for each other; leaving the stack clears away what is too old."""
-        request = self.request
-        notes_in = notes_root(request.environ, self.home, user_home(request.environ))
-        shelves = Shelves(notes_in, self.home.artifacts_dir, request.workspace, may_read)
-        kept = blackboard_settings(self.config, request.environ)
-        stack.push_async_callback(self._collected, shelves, kept, board)
-        return Desk(shelves, board, self.clock, kept, dropped=fittings.full_text, commands=recorded)
 
     async def _collected(self, shelves: Shelves, settings: BlackboardSettings, board: str) -> None:
         """Remove the notes, artifacts and logs that nobody will read any more."""
@@ -319,6 +309,19 @@ def _listed(rollouts: Path, limit: int) -> Sequence[SessionSummary]:
     from yagent.rollout.index import list_sessions
 
     return list_sessions(rollouts, limit)
+
+
+def _unreadable(notes: Path) -> str | None:
+    """Why the notes that are there cannot be read, or None. Blocks."""
+    try:
+        os.scandir(notes).close()
+    except FileNotFoundError:
+        return None  # nothing was written yet
+    except OSError as failure:
+        return (
+            f"the notes in {notes} cannot be read ({failure.strerror}); this run works without. Set YAGENT_NOTES_ROOT to another directory."
+        )
+    return None
 
 
 def _unwritable(rollouts: Path) -> str | None:

@@ -68,7 +68,7 @@ class Desk:
     async def index(self, told: Collection[str]) -> str:
         """The board at a glance, "" while it is empty, without the results that were `told` just now."""
         if self._has_notes is None:
-            self._has_notes = self._settings.enabled and await in_thread(self._board.directory.is_dir)
+            self._has_notes = self._settings.enabled and await in_thread(os.path.isdir, self._board.directory)
         return await self._board.index(told) if self._has_notes else ""
 
     async def resolve(self, references: Sequence[str]) -> References | None:

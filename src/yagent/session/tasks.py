@@ -364,6 +364,8 @@ class TaskRunner:
             changes = self._owned.surroundings.completed(changes, account.changed, account.made, before)
         if before.root is None and account.has_run:
             account.warn(f"Which files commands changed is not known: {before.note}")
+        if (trouble := self._shop.trouble()) is not None:
+            account.warn(trouble)
         self.controls.end()
         return TaskResult(
             answer=result.deliverable,

@@ -59,7 +59,8 @@ class Workshop:
     `engine(role, tool)` gives the model of an agent, or of one of its tools; `open_record(agent, earlier)` a new file for its run, or for
     the Director of a resumed session the one it has; `report_crash` writes a report and says in a sentence where it is (it blocks).
     `board` names the board its notes are on: a fork shares that of the session it began in.
-    `approvals` says in a sentence what runs unasked. `taking_up`: what was under way in a session that is resumed.
+    `approvals` says in a sentence what runs unasked. `trouble()` says once what cannot be logged. `taking_up`: what was under way in a
+    session that is resumed.
     """
 
     session: SessionId
@@ -84,6 +85,7 @@ class Workshop:
     fittings: Fittings
     approvals: str
     desk: Desk
+    trouble: Callable[[], str | None]
     taking_up: TakingUp | None = None
 
 
