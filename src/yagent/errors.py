@@ -13,6 +13,7 @@ YagentError
     IdleTimeoutError
     TotalTimeoutError
       TaskTimeoutError
+      UnansweredError
   AbandonedError
   DamagedFileError
   DomainClosedError

@@ -304,7 +304,8 @@ async def test_an_unusable_proxy_that_does_not_apply_disturbs_nothing(excepting:
     environ = {"ALL_PROXY": "socks5://127.0.0.1:1", "HTTPS_PROXY": "foo://x", **excepting}
     async with HttpClients(HttpSettings(environ=environ), clock) as clients:
         await clients.prepare("http://model.test/v1")
-        await clients.prepare("http://127.0.0.1:1/v1")
+        with pytest.raises(TransientModelError, match="refused"):
+            await fetch(clients, HttpRequest("POST", "http://127.0.0.1:1/v1"))
 
 
 async def test_preparing_for_an_address_that_is_none_is_a_matter_of_configuration(clock: VirtualClock) -> None:

@@ -193,3 +193,42 @@ async def test_model_calls_at_once_are_bounded_by_eight_unless_the_user_wants_no
     assert [each.status for each in result.delegations] == ["ok", "ok"]
     assert result.warnings == ()
     assert model_server.peak_in_flight == most
+
+
+@pytest.mark.parametrize(
+    ("chaos", "trouble"),
+    [
+        ([Chaos("status", status=503)] * 9, "answered 503"),
+        ([Chaos("hang_before_headers")], "had not answered for 20 s"),
+        ([Chaos("keep_alives", count=90)], "had not answered for 20 s"),
+        ([Chaos("reset_before_headers"), Chaos("hang_before_headers")], "connection was lost"),
+    ],
+)
+async def test_time_that_ran_out_before_any_reply_came_is_the_providers_trouble(
+    sessions: Sessions, model_server: ModelServer, chaos: list[Chaos], trouble: str
+) -> None:
+    model_server.play({"are the Director": [Reply("one", chaos=chaos)]})
+    async with sessions.open(timeout=20.0) as opened:
+        result = await opened.do("go")
+    assert (result.stop_reason, result.exit_code) == (StopReason.TIME_LIMIT, 75)
+    assert re.search(rf"20 s was over before the model gave any reply: .*{trouble}", result.error), result.error
+    assert "smaller task" not in result.error
+
+
+async def test_time_that_ran_out_while_the_provider_was_in_trouble_says_so(sessions: Sessions, model_server: ModelServer) -> None:
+    model_server.play({"are the Director": [call("list_dir", path="."), Reply("one", chaos=[Chaos("status", status=503)] * 9)]})
+    async with sessions.open(timeout=20.0) as opened:
+        result = await opened.do("go")
+    assert (result.stop_reason, result.exit_code) == (StopReason.TIME_LIMIT, 3)
+    assert re.search(r"20 s is used up; .*answered 503", result.error), result.error
+
+
+@pytest.mark.parametrize("earlier", [[], [call("list_dir", path=".")]])
+async def test_time_that_ran_out_while_a_reply_was_coming_is_no_trouble_of_the_provider(
+    sessions: Sessions, model_server: ModelServer, earlier: list[Reply]
+) -> None:
+    model_server.play({"are the Director": [*earlier, Reply("word " * 500, pace=1.0)]})
+    async with sessions.open(timeout=20.0) as opened:
+        result = await opened.do("go")
+    assert (result.stop_reason, result.exit_code) == (StopReason.TIME_LIMIT, 3)
+    assert result.error == "the time limit of 20 s is used up; give a higher one or a smaller task"

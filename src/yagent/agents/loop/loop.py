@@ -92,6 +92,7 @@ class AgentLoop:
 
     def ended(self, error: BaseException) -> RunResult:
         """The result of a run that `error` ended."""
+        error = self._parts.turn.with_trouble(error) if isinstance(error, TotalTimeoutError) else error
         reason = classify(error)
         if reason is StopReason.TOTAL_TIMEOUT and not self.role.is_delegated:
             reason = StopReason.TIME_LIMIT
@@ -106,7 +107,7 @@ class AgentLoop:
         """The last step of a run whose total time is over."""
         reason = classify(over)
         if reason is StopReason.TIME_LIMIT:
-            self._frame.account.warn(f"{self.role.name}: {over}.")
+            self._frame.account.warn(f"{self.role.name}: {self._parts.turn.with_trouble(over)}.")
         return await self._last_word(reason, self._last_words.time_limit)
 
     async def _last_word(self, reason: StopReason, instruction: str) -> RunResult:

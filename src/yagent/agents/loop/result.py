@@ -3,7 +3,7 @@
 from yagent.blackboard.note import handoff_text
 from yagent.errors import YagentError
 from yagent.protocol.handoff import Handoff
-from yagent.protocol.stop import EXIT_CODES, SUCCESS, StopReason
+from yagent.protocol.stop import EXIT_CODES, SUCCESS, StopReason, strongest
 from yagent.records import dataclass
 
 
@@ -46,8 +46,8 @@ class RunResult:
     def exit_code(self) -> int:
         """The exit code this end stands for, by the one table of `protocol.stop`; an error's own class may say more."""
         code = EXIT_CODES[self.stop_reason]
-        if self.error is not None and code <= 1:
-            return self.error.exit_code
+        if self.error is not None:
+            return self.error.exit_code if code <= 1 else strongest((code, self.error.exit_code))
         return 1 if code == SUCCESS and self.status == "error" else code
 
 

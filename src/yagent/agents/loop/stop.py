@@ -6,7 +6,7 @@ from typing import ClassVar
 from yagent.compression.policy import ContextFull
 from yagent.errors import YagentError
 from yagent.llm.engine import ContextTooLong, ModelError
-from yagent.protocol.stop import LIMIT, StopReason
+from yagent.protocol.stop import LIMIT, UNAVAILABLE, StopReason
 from yagent.runtime.activity import IdleTimeoutError, TaskTimeoutError, TotalTimeoutError
 from yagent.runtime.gate import AbandonedError
 
@@ -19,6 +19,12 @@ class LimitReached(YagentError):
     def __init__(self, reason: StopReason, message: str) -> None:
         super().__init__(message)
         self.reason = reason
+
+
+class UnansweredError(TotalTimeoutError):
+    """The time of a run was over before its model gave any reply: the provider's trouble, which may pass."""
+
+    exit_code: ClassVar[int] = UNAVAILABLE
 
 
 class Panic(YagentError):

@@ -5,6 +5,7 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import ExitStack, aclosing
 
 from yagent.agents.loop.frame import EventPublisher, Frame
+from yagent.agents.loop.stop import UnansweredError
 from yagent.llm.engine import (
     Answering,
     CallOptions,
@@ -32,9 +33,11 @@ from yagent.protocol.events import (
 )
 from yagent.protocol.messages import ModelIdentity, Usage
 from yagent.records import dataclass
+from yagent.runtime.activity import TaskTimeoutError, TotalTimeoutError
 
 BACKOFF_CAP = 30.0  # seconds (E-18)
 CALL_STOPPED = "stopped"  # told of a call that was in flight when its agent was ended: no error
+SILENT_SECONDS = 60.0  # without a word after which a provider that has replied before counts as being in trouble
 PAUSES = 8  # how often in a row a provider may interrupt its own turn and ask to go on
 
 
@@ -56,6 +59,18 @@ class Turn:
         self._settings = settings
         self._calls = 0
         self._failed = 0  # attempts of the reply under way
+        self._has_replied = False
+        self._trouble = ""  # what kept the newest call from its reply
+
+    def with_trouble(self, over: TotalTimeoutError) -> TotalTimeoutError:
+        """The end of the run's time, told with what kept the newest call from its reply."""
+        if not self._trouble:
+            return over
+        used, advice = str(over).partition(";")[0], "see whether the provider works, or give more time"
+        if self._has_replied or isinstance(over, TaskTimeoutError):
+            return type(over)(f"{used}; the newest reply did not come: {self._trouble}; {advice}", over.seconds)
+        text = f"the time limit of {over.seconds:g} s was over before the model gave any reply: {self._trouble}; {advice}"
+        return UnansweredError(text, over.seconds)
 
     async def query(self, options: CallOptions, *, is_last: bool = False) -> Completed:
         """The reply to everything said so far.
@@ -93,9 +108,20 @@ class Turn:
                 async with place, aclosing(self._dialogue().stream(options)) as events:
                     return await self._followed(events, told, bill, queue.close)
         except BaseException as failure:
-            why = CALL_STOPPED if isinstance(failure, asyncio.CancelledError) else str(failure) or type(failure).__name__
+            is_stopped = isinstance(failure, asyncio.CancelledError)
+            why = CALL_STOPPED if is_stopped else str(failure) or type(failure).__name__
+            self._noted(told.silence() if is_stopped else None, failure)
             told.ended(bill.lost(), None, why)
             raise
+
+    def _noted(self, silence: float | None, failure: BaseException) -> None:
+        """Keep what kept a call from its reply: a failure, or when it was stopped that nothing had come for so many seconds."""
+        if isinstance(failure, TransientModelError):
+            self._trouble = str(failure).rstrip(".")
+        elif silence is None:
+            self._trouble = ""  # a reply was coming
+        elif not self._trouble and (not self._has_replied or silence >= SILENT_SECONDS):
+            self._trouble = f"{self._identity.provider} had not answered for {silence:.0f} s"
 
     async def _followed(
         self, events: AsyncIterator[StreamEvent], told: "_Telling", bill: "_Bill", leave_queue: Callable[[], None]
@@ -116,11 +142,13 @@ class Turn:
                 case ReasoningDelta():
                     told.chunk(event.text, "reasoning")
                 case Retrying():
+                    self._trouble = event.reason.rstrip(".")
                     told.ended(bill.lost(), None, event.reason)
                     self._failed += 1
                     bill.demand_room()
                     self._frame.publisher.publish(LlmRetry(reason=event.reason, delay_seconds=event.delay, attempt=event.attempt))
                 case Completed():
+                    self._has_replied, self._trouble = True, ""
                     told.completed(event, bill.completed(event.usage))
                     return event
         raise ModelGaveUp(
@@ -184,6 +212,10 @@ class _Telling:
         self._started = self._now()
         self._attempt += 1
         self._publisher.publish(LlmCallStart(call_no=self._number, model=self._identity.model, provider=self._identity.provider, tier=None))
+
+    def silence(self) -> float | None:
+        """Seconds since the request was sent, in which nothing of a reply has come (0 while none is on its way); None when some has."""
+        return None if self._stream else self._now() - (self._now() if self._started is None else self._started)
 
     def chunk(self, text: str, channel: str) -> None:
         if not self._stream:
