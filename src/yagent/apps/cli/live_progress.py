@@ -8,6 +8,7 @@ from rich.text import Text
 from rich.tree import Tree
 
 from yagent.apps.cli.progress import Lines, ending, one_line, subject_of
+from yagent.apps.cli.suspension import is_in_foreground
 from yagent.protocol.events import (
     DelegationEnded,
     DelegationStarted,
@@ -68,9 +69,18 @@ class LiveProgress:
         self._stop()
         self._release()
 
+    def rest(self) -> None:
+        """Leave the terminal to others for now."""
+        self._stop()
+
+    def go_on(self) -> None:
+        """Draw again, unless somebody is asked."""
+        if not self._asks:
+            self._start()
+
     def _start(self) -> None:
         """Draw from here on. A drawing that was stopped is never taken up again: it would go over what was written since."""
-        if self._live is None:
+        if self._live is None and is_in_foreground(2):
             self._live = Live(console=self._console, refresh_per_second=FRAMES_PER_SECOND, transient=True, get_renderable=self._tree)
             self._live.start()
 

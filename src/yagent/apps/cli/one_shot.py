@@ -9,6 +9,7 @@ from yagent.apps.cli import outcome
 from yagent.apps.cli.interruption import Interruption
 from yagent.apps.cli.progress import PlainProgress, write_to_standard_error
 from yagent.apps.cli.standard_output import OutputClosed, OutputFailed, StandardOutput
+from yagent.apps.cli.suspension import Suspension
 from yagent.apps.cli.terminal_asks import TerminalAsks, TerminalClosed
 from yagent.protocol.asks import Ask
 from yagent.protocol.client import Client
@@ -53,6 +54,14 @@ class Progress(Protocol):
         """Draw a line that no event says."""
         ...
 
+    def rest(self) -> None:
+        """Leave the terminal to others until `go_on`."""
+        ...
+
+    def go_on(self) -> None:
+        """Draw again."""
+        ...
+
     def close(self) -> None:
         """Leave the terminal as it was."""
         ...
@@ -68,6 +77,9 @@ async def run_one_shot(client: Client, run: OneShot, clock: Clock) -> int:
         interruption = Interruption(lambda: domain.go("stop", _stop(client)), lambda: _leave_at_once(client, run, faces))
         interruption.install()
         stack.callback(interruption.release)
+        suspension = Suspension(faces.rest, faces.go_on)
+        suspension.install()
+        stack.callback(suspension.release)
         stack.callback(out.watch(interruption.output_closed))
         watching = domain.go("events", faces.watch(client.events(), interruption))
         result = await client.submit(ResumeTask() if run.prompt is None else StartTask(run.prompt))
@@ -152,8 +164,20 @@ class _Faces:
         if progress is not None:
             _or_gone(progress.close)
 
+    def rest(self) -> None:
+        """Leave the terminal to others until `go_on`."""
+        if self._progress is not None:
+            _or_gone(self._progress.rest)
+
+    def go_on(self) -> None:
+        """Draw again, and put the question again that is open."""
+        if self._progress is not None:
+            _or_gone(self._progress.go_on)
+        if self._asks is not None:
+            _or_gone(self._asks.put_again)
+
     def close_at_once(self) -> None:
-        """The same without waiting for anything, for a process that ends this moment."""
+        """As `close`, without waiting for anything, for a process that ends this moment."""
         if isinstance(self._progress, PlainProgress) or self._progress is None:
             return
         write_to_standard_error(SHOW_CURSOR)
@@ -208,7 +232,7 @@ def _or_gone(draw: Callable[[], None]) -> bool:
 
 def _progress() -> Progress:
     """A live tree on a terminal that can draw one, plain lines elsewhere."""
-    if os.isatty(2) and os.environ.get("TERM", "dumb") != "dumb":
+    if os.isatty(2) and os.environ.get("TERM", "") not in ("", "dumb"):
         from yagent.apps.cli.live_progress import LiveProgress
 
         return LiveProgress()

@@ -96,6 +96,12 @@ class PlainProgress:
         """Draw a line that no event says."""
         self._write(line)
 
+    def rest(self) -> None:
+        """Lines leave nothing behind."""
+
+    def go_on(self) -> None:
+        """Nothing was drawn that is missing."""
+
     def close(self) -> None:
         """Nothing is held back."""
 

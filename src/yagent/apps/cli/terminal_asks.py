@@ -56,6 +56,12 @@ class TerminalAsks:
     def __init__(self, descriptor: int) -> None:
         self._descriptor = descriptor
         self._turn = asyncio.Lock()
+        self._open = ""  # the question that waits for its answer
+
+    def put_again(self) -> None:
+        """Show the question again that waits for its answer, if one does. Raises OSError."""
+        if self._open:
+            self._write(self._open)
 
     async def answer(self, ask: Ask, waiting: int = 0) -> Answer:
         """Show the ask and wait for a valid answer. Raises `TerminalClosed`."""
@@ -64,10 +70,14 @@ class TerminalAsks:
                 return await self._answer(ask, waiting)
             except (OSError, termios.error) as failure:
                 raise TerminalClosed("The terminal is closed.") from failure
+            finally:
+                self._open = ""
 
     async def _answer(self, ask: Ask, waiting: int) -> Answer:
-        self._write(question(ask, waiting))
+        asked = question(ask, waiting)
+        self._write(asked)
         termios.tcflush(self._descriptor, termios.TCIFLUSH)
+        self._open = asked + PROMPTS[ask.kind]
         self._write(PROMPTS[ask.kind])  # from here on, keys count
         while True:
             line = await self._line()
