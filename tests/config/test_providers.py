@@ -124,6 +124,11 @@ def test_a_protocol_selects_the_vendors_that_speak_it(tmp_path: Path) -> None:
         resolved(tmp_path, "", {**VENDOR, "YAGENT_API_FORMAT": "opneai"})
 
 
+@pytest.mark.parametrize("written", ["Responses", " RESPONSES "])
+def test_the_protocol_of_the_environment_may_be_written_in_any_case(written: str, tmp_path: Path) -> None:
+    assert resolved(tmp_path, "", {**YAGENT, "YAGENT_API_FORMAT": written}).default.api_format == "responses"
+
+
 def test_a_key_without_a_place_to_go_is_refused(tmp_path: Path) -> None:
     with pytest.raises(ConfigError) as caught:
         resolved(tmp_path, FILE, {"YAGENT_API_KEY": "canary"})

@@ -162,7 +162,7 @@ class _Finder:
     # --- YAGENT_*
 
     def api_format(self) -> str | None:
-        wanted = self.variable(API_FORMAT)
+        wanted = (self.variable(API_FORMAT) or "").strip().lower() or None
         if wanted is not None and wanted not in API_FORMATS:
             raise ConfigError(
                 f"{API_FORMAT} names no protocol.",

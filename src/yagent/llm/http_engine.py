@@ -7,6 +7,7 @@ from contextlib import aclosing
 from dataclasses import field
 
 from yagent.llm.dialects.port import Decoder, Dialect, Encoder, RejectedRequest, WireModel
+from yagent.llm.dialects.recognise import foreign_format
 from yagent.llm.endpoint import Endpoint
 from yagent.llm.engine import (
     Answering,
@@ -33,6 +34,7 @@ logger = logging.getLogger(__name__)
 
 MOST_ADJUSTMENTS = 8
 CONTENT_BYTES = 12_000_000  # of one reply; the longest output of any model is a tenth of it
+TELLING_EVENTS = 3  # of a stream, which show its format
 _ENVELOPE = 256  # bytes of a stream event that are not content
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 
@@ -146,7 +148,9 @@ class HttpEngine:
         chunk = start = await self._beginning(reply)
         if start[:1] in (b"{", b"["):
             size.take(len(start))
-            for delta in decoder.whole(start + await _rest(reply, size)):
+            body = start + await _rest(reply, size)
+            self._demand_own_format(body.decode("utf-8", "replace"))
+            for delta in decoder.whole(body):
                 yield delta
             return
         if start[:1] == b"<":
@@ -155,6 +159,7 @@ class HttpEngine:
         while chunk and not decoder.finished:
             for event in parser.feed(chunk):
                 size.events += 1
+                self._demand_own_format(event.data, size.events)
                 size.take(len(event.data) - _ENVELOPE)
                 for delta in decoder.feed(event):
                     yield delta
@@ -165,6 +170,17 @@ class HttpEngine:
         for event in parser.end():
             for delta in decoder.feed(event):
                 yield delta
+
+    def _demand_own_format(self, text: str, number: int = 1) -> None:
+        """Raises `ModelConfigurationError` for a reply, or one of the first events of one, in another wire format than was asked for."""
+        found = None if self._proven or number > TELLING_EVENTS else foreign_format(text, self._dialect.name)
+        if found is not None:
+            error = ModelConfigurationError(
+                f"{self._endpoint.host} does not answer in the format {self._dialect.name!r}: its reply looks like {found!r}. "
+                f"Set api_format (or YAGENT_API_FORMAT) to {found!r}."
+            )
+            error.is_document = True
+            raise error
 
     async def _beginning(self, reply: HttpReply) -> bytes:
         """The body up to and with the first chunk that has more than blanks."""

@@ -126,7 +126,7 @@ _REJECTED = "Check the model's name, and what the configuration sets for it: tem
 _ADVICE = {
     401: "Check the provider's API key.",
     403: "The key may not use this model; check key and model name.",
-    404: "Check model name and base URL.",
+    404: "Check model name, base URL and api_format.",
     405: "Check the base URL and the api_format.",
 }
 
