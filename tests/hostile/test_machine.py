@@ -215,6 +215,16 @@ async def test_a_limit_on_the_size_of_files_ends_a_run_in_words(yagent: CommandL
 
 
 @pytest.mark.skipif(sys.platform != "linux" or os.geteuid() != 0, reason="takes rights away from root, which Linux can")
+async def test_a_delegation_that_cannot_be_recorded_says_why_to_the_user_as_well(yagent: CommandLine, model_server: ModelServer) -> None:
+    def limit() -> None:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (40_000, 40_000))
+
+    works = [Call("read_file", {"path": "notes.txt", "max_lines": count}) for count in range(1, 60)]
+    visit = await Tour(yagent, model_server, keeps_records=False, start={"preexec_fn": limit}).visit(LOOK, works)
+    assert "! coding#1: " in visit.run.told
+    assert "cannot be written: File too large" in visit.run.told.partition("! coding#1: ")[2].partition("\n")[0]
+
+
 async def test_what_may_not_be_read_is_named_and_the_rest_is_read(yagent: CommandLine, model_server: ModelServer, workspace: Path) -> None:
     (workspace / "locked").mkdir()
     (workspace / "locked" / "x.txt").write_text("needle\n")

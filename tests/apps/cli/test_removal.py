@@ -42,6 +42,24 @@ def test_every_file_of_a_session_goes_and_no_other(project: Path, capfd: pytest.
     assert run(capfd, "list")[1].count("\n") == 1
 
 
+@pytest.mark.parametrize("forked", [False, True])
+def test_its_notes_and_logs_go_with_a_session_and_no_others(project: Path, capfd: pytest.CaptureFixture[str], forked: bool) -> None:
+    a_whole_session(project)
+    if forked:
+        fork_of("abcd1", project, "fork")
+    home = rollouts(project).parents[2]
+    mine, notes = ["logs/abcd1-1/tool-2026-01-01.log", "logs/abcd1/llm-2026-01-01.log"], "notes/abcd1/repo/0001.md"
+    others = ["logs/abcd1x-1/tool-2026-01-01.log", "logs/app-2026-01-01.log", "notes/abcd/repo/0001.md"]
+    for name in (*mine, notes, *others):
+        (home / name).parent.mkdir(parents=True, exist_ok=True)
+        (home / name).write_text("text")
+    code, _, err = run(capfd, "rm", "abcd1", "--yes", "--force")
+    assert (code, err.startswith(f"yagent: {4 if forked else 5} files removed, ")) == (0, True), err
+    assert [(home / name).exists() for name in (*mine, notes)] == [False, False, forked]
+    assert all((home / name).exists() for name in others)
+    assert not (home / "logs/abcd1-1").exists()
+
+
 def test_where_nobody_can_be_asked_it_takes_yes(project: Path, capfd: pytest.CaptureFixture[str]) -> None:
     a_whole_session(project)
     code, out, err = run(capfd, "rm", "abcd1")

@@ -27,6 +27,7 @@ from yagent.tools.spec import CallContext, DelegationRequest, Output, Scope
 from yagent.workspace.background import Job
 
 MAX_DEPTH = 4
+_FAILED = {StopReason.PANIC, StopReason.LLM_ERROR, StopReason.CIRCUIT_BREAKER_OPEN}  # ends that are nobody's wish: the user hears why
 
 
 @dataclass(frozen=True, slots=True)
@@ -213,7 +214,8 @@ class Delegations:
         name, account = commission.name, self._frame.account
         changed = [each.partition(" (")[0] for each in found.changes or result.changed]
         handed = await self._desk.keep(commission, result, changed)
-        for problem in handed.problems:
+        failed = (f"{name}: {result.error}",) if result.error and result.stop_reason in _FAILED else ()
+        for problem in (*failed, *handed.problems):
             account.warn(problem)
         text = render(name, result, found, handed)
         account.results.keep(name, text)

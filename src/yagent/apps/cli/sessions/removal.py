@@ -1,7 +1,8 @@
 """`yagent sessions rm`: remove records for good, after asking."""
 
 import os
-from collections.abc import Mapping, Sequence
+import shutil
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Annotated, ClassVar
@@ -15,6 +16,7 @@ from yagent.apps.cli.terminal_asks import open_terminal
 from yagent.apps.cli.terminal_line import ask_line
 from yagent.config.values import duration_seconds
 from yagent.errors import YagentError
+from yagent.patterns import pattern
 from yagent.protocol.stop import FAILED, USAGE
 from yagent.protocol.visible import visible
 from yagent.records import dataclass
@@ -23,8 +25,11 @@ from yagent.rollout.reader import session_files, session_of
 from yagent.rollout.removal import Removable, held, remove
 from yagent.runtime.clock import SystemClock
 from yagent.runtime.paths import DataHome, project_id
+from yagent.session.build import user_home
+from yagent.session.settings import notes_root
 
 ANY_NUMBER = 1_000_000
+_OF_TASK = pattern(r"(-\d+)?")  # what follows the session's id in the name of a directory of logs
 
 
 class RemovalRefused(YagentError):
@@ -50,6 +55,7 @@ def command(context: typer.Context, options: RemoveOptions) -> None:
     if not options.sessions and options.older_than is None:
         raise RemovalRefused("Name the sessions to remove, or give --older-than 30d. See: yagent sessions list")
     with records() as home:
+        notes = notes_root(os.environ, home, user_home(os.environ))
         wanted = _wanted(home, options)
         if not wanted:
             write_to_standard_error("yagent: there is nothing to remove.")
@@ -59,7 +65,7 @@ def command(context: typer.Context, options: RemoveOptions) -> None:
             if not going:
                 return
             _agreed(going, options)
-            _remove(going)
+            _remove(going, lambda each: _beside(each, notes, home.logs_dir))
         for place in {files[0].parent for files in wanted.values()}:
             list_sessions(place, 1)  # what is listed is then up to date
 
@@ -134,8 +140,24 @@ def _agreed(going: Sequence[Removable], options: RemoveOptions) -> None:
         raise RemovalRefused("Nothing was removed.")
 
 
-def _remove(going: Sequence[Removable]) -> None:
+def _beside(removed: Removable, notes: Path, logs: Path) -> list[Path]:
+    """What else is of this session alone: the logs of its tasks, and its notes unless a fork goes on with them."""
+    board = [] if removed.forks else [notes / removed.session]
+    names = os.listdir(logs) if logs.is_dir() else []
+    tasks = [logs / name for name in names if name.startswith(removed.session) and _OF_TASK.fullmatch(name[len(removed.session) :])]
+    return [place for place in (*board, *tasks) if place.is_dir() and not place.is_symlink()]
+
+
+def _remove(going: Sequence[Removable], beside: Callable[[Removable], Iterable[Path]]) -> None:
     removed = remove(going)
+    for place in (place for each in going if each.session in removed.sessions for place in beside(each)):
+        try:
+            files = [path for path in place.rglob("*") if not path.is_dir()]
+            size = sum(path.lstat().st_size for path in files)
+            shutil.rmtree(place)
+            removed.files, removed.size = removed.files + len(files), removed.size + size
+        except OSError as problem:
+            removed.failures.append(f"{problem.filename}: {problem.strerror}")
     for failure in removed.failures:
         write_to_standard_error(f"yagent: not removed: {visible(failure)}")
     print_lines(f"Removed: {visible(session)}" for session in removed.sessions)
