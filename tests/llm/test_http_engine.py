@@ -7,6 +7,7 @@ import json
 from contextlib import aclosing
 from datetime import timedelta
 from email.utils import format_datetime
+from itertools import groupby
 
 import pytest
 
@@ -21,6 +22,7 @@ from yagent.llm.engine import (
     CallOptions,
     Completed,
     ContextTooLong,
+    Dialogue,
     ModelConfigurationError,
     ModelError,
     ModelGaveUp,
@@ -397,3 +399,20 @@ async def test_a_reply_in_another_format_names_the_setting_at_once(
         with pytest.raises(ModelConfigurationError, match=rf"looks like '{spoken}'.*YAGENT_API_FORMAT"):
             await events_of(dialogue(engine))
     assert len(server.requests) == 1
+
+
+async def test_what_arrives_together_is_told_together_in_order_and_before_what_fails(make_engine: EngineMaker) -> None:
+    pieces = [*({"reasoning_content": "t"} for _ in range(300)), *({"content": "w"} for _ in range(300)), {"reasoning_content": "again"}]
+    stream = chat_stream(*pieces).partition("data: [DONE]")[0] + 'data: {"error": {"message": "over", "code": 400}}\n\n'
+    told: list[TextDelta | ReasoningDelta] = []
+
+    async def listen(opened: Dialogue) -> None:
+        async for event in opened.stream(CallOptions()):
+            told.extend([event] if isinstance(event, TextDelta | ReasoningDelta) else [])
+
+    async with RawServer(says(whole(stream.encode()))) as server:
+        with pytest.raises(ModelError, match="over"):
+            await listen(dialogue(make_engine(base_url=f"http://127.0.0.1:{server.port}/v1")))
+    assert [kind for kind, _ in groupby(map(type, told))] == [ReasoningDelta, TextDelta, ReasoningDelta]
+    assert "".join(each.text for each in told) == "t" * 300 + "w" * 300 + "again"
+    assert len(told) < 20

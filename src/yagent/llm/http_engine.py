@@ -2,11 +2,11 @@
 
 import logging
 import random
-from collections.abc import AsyncGenerator, Callable
+from collections.abc import AsyncGenerator, Callable, Iterable, Iterator
 from contextlib import aclosing
 from dataclasses import field
 
-from yagent.llm.dialects.port import Decoder, Dialect, Encoder, RejectedRequest, WireModel
+from yagent.llm.dialects.port import Decoder, Delta, Dialect, Encoder, RejectedRequest, WireModel
 from yagent.llm.dialects.recognise import foreign_format
 from yagent.llm.endpoint import Endpoint
 from yagent.llm.engine import (
@@ -20,11 +20,12 @@ from yagent.llm.engine import (
     Retrying,
     Sent,
     StreamEvent,
+    TextDelta,
     TransientModelError,
 )
 from yagent.llm.inflight import InFlightGate
 from yagent.llm.retry import RetrySettings, judge
-from yagent.llm.sse import SseParser
+from yagent.llm.sse import SseEvent, SseParser
 from yagent.llm.transport.http import HttpClients, HttpReply, HttpRequest
 from yagent.protocol.messages import Message, ModelIdentity
 from yagent.records import dataclass
@@ -157,12 +158,8 @@ class HttpEngine:
             raise self._page()
         parser = SseParser()
         while chunk and not decoder.finished:
-            for event in parser.feed(chunk):
-                size.events += 1
-                self._demand_own_format(event.data, size.events)
-                size.take(len(event.data) - _ENVELOPE)
-                for delta in decoder.feed(event):
-                    yield delta
+            for delta in joined(self._decoded(parser.feed(chunk), decoder, size)):
+                yield delta
             chunk = b"" if decoder.finished else await reply.read()
         if decoder.finished:
             await reply.drain()
@@ -170,6 +167,14 @@ class HttpEngine:
         for event in parser.end():
             for delta in decoder.feed(event):
                 yield delta
+
+    def _decoded(self, events: Iterable[SseEvent], decoder: Decoder, size: "_Size") -> Iterator[Delta]:
+        """What these events bring, each as soon as it is asked for."""
+        for event in events:
+            size.events += 1
+            size.take(len(event.data) - _ENVELOPE)
+            self._demand_own_format(event.data, size.events)
+            yield from decoder.feed(event)
 
     def _demand_own_format(self, text: str, number: int = 1) -> None:
         """Raises `ModelConfigurationError` for a reply, or one of the first events of one, in another wire format than was asked for."""
@@ -230,6 +235,25 @@ class HttpDialogue:
     def stream(self, options: CallOptions) -> AsyncGenerator[StreamEvent, None]:
         """See `Dialogue.stream`. Whoever leaves before `Completed` closes the iterator (`aclose`), which frees its slot at once."""
         return self._engine.call(self._encoder, options)
+
+
+def joined(deltas: Iterable[Delta]) -> Iterator[Delta]:
+    """The same text in fewer pieces: what arrived together and is of one kind is told together, also before what then fails."""
+    kind: type[Delta] = TextDelta
+    texts: list[str] = []
+    try:
+        for delta in deltas:
+            if type(delta) is not kind and texts:
+                yield kind("".join(texts))
+                texts = []
+            kind = type(delta)
+            texts.append(delta.text)
+    except ModelError:
+        if texts:
+            yield kind("".join(texts))
+        raise
+    if texts:
+        yield kind("".join(texts))
 
 
 class _Size:

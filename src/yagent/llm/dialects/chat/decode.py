@@ -96,7 +96,7 @@ class ChatDecoder:
         delta = choice.get("delta")
         if delta is None and not self._text and not self._calls.drafts:
             delta = choice.get("message")
-        deltas = self._delta(delta) if isinstance(delta, Mapping) else []
+        deltas = self._delta(delta) if isinstance(delta, dict) else []
         reason = choice.get("finish_reason")
         if isinstance(reason, str) and reason:
             self._reason = reason
@@ -104,7 +104,7 @@ class ChatDecoder:
 
     def _choice(self, choices: list[Any]) -> Mapping[str, Any]:
         """The choice that is the reply: we ask for one; of several it is the lowest of those that came first."""
-        found = {position(item.get("index")) or 0: item for item in reversed(choices) if isinstance(item, Mapping)}
+        found = {position(item.get("index")) or 0: item for item in reversed(choices) if isinstance(item, dict)}
         if self._chosen is None and found:
             self._chosen = min(found)
         return found.get(self._chosen or 0, {})
@@ -120,13 +120,13 @@ class ChatDecoder:
         pieces = delta.get("tool_calls") or ()
         for piece in pieces if isinstance(pieces, list) else (pieces,):
             self._calls.add(piece)
-        if isinstance(delta.get("function_call"), Mapping):  # the form before tool_calls
+        if isinstance(delta.get("function_call"), dict):  # the form before tool_calls
             self._calls.add({"function": delta["function_call"]})
         return deltas
 
     def _reasoning_in(self, delta: Mapping[str, Any]) -> Iterator[Delta]:
         details = delta.get("reasoning_details")
-        details = [item for item in details if isinstance(item, Mapping)] if isinstance(details, list) else []
+        details = [item for item in details if isinstance(item, dict)] if isinstance(details, list) else []
         for detail in details:
             self._add_detail(detail)
         texts = [delta[name] for name in _REASONING_FIELDS if isinstance(delta.get(name), str) and delta[name]]
@@ -166,7 +166,7 @@ class ChatDecoder:
 
     def _take_usage(self, usage: Any) -> None:
         """A stream may repeat its usage; the numbers are totals, so the latest stands."""
-        if isinstance(usage, Mapping):
+        if isinstance(usage, dict):
             self._usage = chat_usage(usage)
 
 
