@@ -78,12 +78,26 @@ def test_marks_tabs_and_line_ends_of_other_editors_are_fine(tmp_path: Path, data
         (b"a = '''x", "line 1, column", "not valid TOML"),
         ("[agent]\nlang = 'x'\n".encode("utf-16"), "line 1, column 1", "UTF-16"),
         ("[agent]\nlang = 'x'\n".encode("utf-16-le"), "line 1, column 1", "UTF-16"),
+        (b"[agent]\nlang = 'x\0'\n", "line 2, column 10", "zero bytes"),
         (b"[agent]\nlang = '\xe9\xe8'\n", "line 2, column 9", "UTF-8"),
         (b"a = " + b"[" * 100_000, "", "nested"),
         (b"#" * 1_000_001, "", "larger"),
         (b"\x00", "line 1, column 1", "UTF-8"),
     ],
-    ids=["quote", "twice", "table twice", "no value", "open", "utf-16", "utf-16-le", "latin-1", "deep", "large", "zero byte"],
+    ids=[
+        "quote",
+        "twice",
+        "table twice",
+        "no value",
+        "open",
+        "utf-16",
+        "utf-16-le",
+        "zero in text",
+        "latin-1",
+        "deep",
+        "large",
+        "zero byte",
+    ],
 )
 def test_a_broken_file_is_three_lines_that_say_what_where_and_how(tmp_path: Path, data: bytes, place: str, words: str) -> None:
     with pytest.raises(ConfigError) as caught:

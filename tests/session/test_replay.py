@@ -218,3 +218,7 @@ def test_a_delegations_file_names_its_session_and_a_part_of_an_id_that_several_b
     assert find_recording("aaaa2", [tmp_path / "absent", tmp_path]).name == names[2]
     with pytest.raises(ReplayRefused, match="2 recorded sessions"):
         find_recording("aaaa", [tmp_path])
+    with pytest.raises(ReplayRefused, match="That is no file"):
+        find_recording(str(tmp_path), [])
+    with pytest.raises(ReplayRefused, match="There is no such record"):
+        find_recording(str(tmp_path / "absent.jsonl"), [])

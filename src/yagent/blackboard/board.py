@@ -4,6 +4,7 @@ A board is a directory, `<notes>/<board>/<agent>/<number>.md`; several tasks of 
 whole or not at all. Methods that touch the disk do it in a thread.
 """
 
+import errno
 import os
 from collections.abc import Awaitable, Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import replace
@@ -182,8 +183,9 @@ class Board:
             head = self._placed(head, draft)
             prune(self._directory, self._settings.max_notes_per_board)
         except (OSError, NotRegularFileError) as failure:
+            advice = "make room there" if getattr(failure, "errno", None) in (errno.ENOSPC, errno.EDQUOT) else "see what is in the way"
             raise NoteNotKept(
-                f"the note of {draft.agent} could not be kept in {self._directory} ({failure}); make room there, or set YAGENT_NOTES_ROOT"
+                f"the note of {draft.agent} could not be kept in {self._directory} ({failure}); {advice}, or set YAGENT_NOTES_ROOT"
             ) from failure
         return head
 

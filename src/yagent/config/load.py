@@ -174,10 +174,14 @@ def _check_kind(path: Path) -> None:
 
 
 def _text(data: bytes, path: Path) -> str:
-    if data.startswith((b"\xff\xfe", b"\xfe\xff")) or b"\x00" in data:
+    is_wide = data.startswith((b"\xff\xfe", b"\xfe\xff")) or data[:2].count(0) == 1
+    if is_wide or b"\x00" in data:
+        before = data.partition(b"\x00")[0]
+        column = 1 if is_wide else len(before) - before.rfind(b"\n")
+        place = f"line {1 if is_wide else before.count(10) + 1}, column {column}"
         raise ConfigError(
-            "The configuration file is not UTF-8 text; it looks like UTF-16.",
-            where=f"File: {path}, line 1, column 1",
+            f"The configuration file is not UTF-8 text; it {'looks like UTF-16' if is_wide else 'holds zero bytes'}.",
+            where=f"File: {path}, {place}",
             fix="Save it as UTF-8.",
         )
     try:

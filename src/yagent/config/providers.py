@@ -366,7 +366,8 @@ class _Finder:
         except ValueError:
             url = None
         if url is None:
-            raise ConfigError(f"{name} is not a URL.", where=f"Variable: {name}", fix=f"Set it to {values.URL.expected}, or unset it.")
+            fix = f"Set it to {values.URL.expected}, or unset it; it begins with http:// or https://."
+            raise ConfigError(f"{name} is not a URL.", where=f"Variable: {name}", fix=fix)
         return url
 
     def no_provider(self, wanted: str | None) -> NoProvider:

@@ -97,7 +97,8 @@ def find_recording(wanted: str, places: Sequence[Path]) -> Path:
         beside = session_files(path.parent, session).get(session, []) if session else []
         return beside[0] if beside else path
     if path.suffix == ".jsonl" or len(path.parts) > 1:
-        raise ReplayRefused("There is no such record.", where=f"File: {wanted}", fix="Give a record's file, or the id of a session.")
+        what = "That is no file, so it is no record." if path.exists() else "There is no such record."
+        raise ReplayRefused(what, where=f"File: {wanted}", fix="Give a record's file, or the id of a session.")
     found: dict[str, list[Path]] = {}
     for place in places:
         found = found or (session_files(place, wanted) if place.is_dir() else {})
