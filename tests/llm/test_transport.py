@@ -281,9 +281,9 @@ async def test_a_proxy_that_refuses_is_named_without_its_password(status: str, k
 @pytest.mark.parametrize(
     ("variable", "proxy", "said"),
     [
-        ("ALL_PROXY", "socks5://user:secret@127.0.0.1:1", "SOCKS is not supported"),
-        ("all_proxy", "SOCKS5H://127.0.0.1:1", "SOCKS is not supported"),
-        ("HTTP_PROXY", "socks5://127.0.0.1:1", "SOCKS is not supported"),
+        ("ALL_PROXY", "socks5://user:secret@127.0.0.1:1", "SOCKS needs the package socksio"),
+        ("all_proxy", "SOCKS5H://127.0.0.1:1", "SOCKS needs the package socksio"),
+        ("HTTP_PROXY", "socks5://127.0.0.1:1", "SOCKS needs the package socksio"),
         ("http_proxy", ":::garbage", "not the address of an HTTP proxy"),
         ("http_proxy", "foo://user:secret@x", "not the address of an HTTP proxy"),
         ("http_proxy", "http://[half", "not the address of an HTTP proxy"),

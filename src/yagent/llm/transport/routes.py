@@ -12,6 +12,7 @@ import ipaddress
 import ssl
 import sys
 from collections.abc import Mapping
+from importlib.util import find_spec
 from pathlib import Path
 from urllib.parse import SplitResult, urlsplit
 
@@ -22,6 +23,7 @@ from yagent.records import dataclass
 
 _FILE_VARIABLES = ("SSL_CERT_FILE", "REQUESTS_CA_BUNDLE", "SSL_CERT_DIR")
 _DEFAULT_PORTS = {"http": 80, "https": 443}
+_SOCKS = ("socks5", "socks5h")  # with a package that is not ours
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,12 +61,12 @@ def route(url: str, environ: Mapping[str, str]) -> Route:
 
 def _unusable(proxy: str) -> str:
     """Why nothing can be sent through this proxy, "" where it can."""
-    if proxy.lower().startswith("socks"):
-        return "SOCKS is not supported"
+    if proxy.lower().startswith("socks") and find_spec("socksio") is None:
+        return "SOCKS needs the package socksio beside yagent (pip install socksio, pipx inject yagent socksio)"
     try:
         parts = urlsplit(proxy)
         httpx2.Proxy(proxy)
-        usable = parts.scheme in _DEFAULT_PORTS and bool(parts.hostname) and parts.port != 0
+        usable = (parts.scheme in _DEFAULT_PORTS or parts.scheme in _SOCKS) and bool(parts.hostname) and parts.port != 0
     except (ValueError, httpx2.InvalidURL):
         usable = False
     return "" if usable else "it is not the address of an HTTP proxy"
