@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import gzip
+import re
 import ssl
 import traceback
 from pathlib import Path
@@ -353,3 +354,19 @@ def test_what_was_being_handled_when_the_line_broke_is_no_cause_of_it(handled: E
     error = httpx2.ReadError("")
     error.__context__ = handled  # the last words of a run are asked for while its end is handled
     assert str(translate(error, Place("http://model.test"))) == "The connection was lost to http://model.test."
+
+
+@pytest.mark.parametrize(
+    ("sent", "told"),
+    [
+        (b"HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\nzz\r\n", "is not proper HTTP."),
+        (b"HTTP/1.1 101 Switching Protocols\r\n\r\n", "is not proper HTTP."),
+        (b"HTTP/1.1 200 OK\r\ncontent-length: 1\r\ncontent-length: 2\r\n\r\nx", "is not proper HTTP: conflicting Content-Length headers."),
+    ],
+)
+async def test_what_is_no_http_is_told_in_words_for_people(sent: bytes, told: str, clock: VirtualClock) -> None:
+    async with RawServer(says(sent)) as server, HttpClients(HttpSettings(), clock) as clients:
+        with pytest.raises(TransientModelError) as caught:
+            await fetch(clients, post(server))
+    assert told in str(caught.value)
+    assert not re.search(r"bytearray|_SWITCH", str(caught.value))

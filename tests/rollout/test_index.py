@@ -170,6 +170,14 @@ def test_what_is_left_out_of_the_list_is_told(tmp_path: Path) -> None:
         ]
 
 
+def test_a_session_that_is_being_begun_is_left_out_without_a_word(tmp_path: Path) -> None:
+    with file(tmp_path, b"", "20260102-000000_new.jsonl").open("ab") as begun:
+        fcntl.flock(begun, fcntl.LOCK_EX)
+        account = Account()
+        assert list_sessions(tmp_path, 5, account) == []
+        assert account.skipped == []
+
+
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root may give files away")
 def test_a_session_of_another_user_is_left_out_with_account(tmp_path: Path) -> None:
     os.chown(file(tmp_path, lines(META)), 12345, 12345)

@@ -125,7 +125,8 @@ class _Index:
                     rows[entry.name] = row
         if read_anew or rows.keys() != known.keys():
             self._keep(rows)
-        for name in (name for name, row in rows.items() if not row[3]):
+        empty = (name for name, row in rows.items() if not row[3])
+        for name in (name for name in empty if not is_locked(self._directory / name)):  # one that is has just been begun
             self._account.note(f"{name}: left out (no record in it can be read)")
         return [SessionSummary(row[3], self._directory / name, *row[4:]) for name, row in rows.items() if row[3]]
 

@@ -8,11 +8,14 @@ import httpx2
 
 from yagent.errors import YagentError
 from yagent.llm.engine import ModelConfigurationError, ModelError, TransientModelError
+from yagent.patterns import pattern
 from yagent.records import dataclass
 
 # OSError and ssl.SSLError escape the library where it has no name for them.
 TRANSPORT_ERRORS = (httpx2.HTTPError, httpx2.InvalidURL, httpx2.StreamError, httpx2.CookieConflict, OSError)
 _LIBRARIES = {"httpx2", "httpcore2", "h11", "anyio", "zlib"}  # who speaks of the way
+_LEFT = pattern(r"(?i)(peer|server) (closed|disconnected)")  # in the middle of it, which is no matter of its words
+_CODE = pattern(r"bytearray|\b_[A-Z]|Receive buffer")
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +44,8 @@ def translate(error: BaseException, place: Place) -> ModelError:
         return ModelConfigurationError(f"The request to {place.shown} cannot be sent in HTTP: look at the configured headers.")
     if isinstance(error, httpx2.InvalidURL | httpx2.UnsupportedProtocol):
         return ModelConfigurationError(f"{place.origin} is not an address that can be called ({error}): correct the base URL.")
+    if isinstance(error, httpx2.RemoteProtocolError) and not _LEFT.match(str(error)):
+        return TransientModelError(f"What {place.shown} sent is not proper HTTP{_told(str(error))}.")
     return TransientModelError(f"{_what(error)} {place.shown}{_why(error)}")
 
 
@@ -57,6 +62,11 @@ def _what(error: BaseException) -> str:
     if isinstance(error, httpx2.DecodingError):
         return "Unreadable reply from"
     return "The connection was lost to"
+
+
+def _told(words: str) -> str:
+    """The library's words where they are any, and not a piece of its own code."""
+    return "" if _CODE.search(words) else f": {words.strip().rstrip('.')}"
 
 
 def _why(error: BaseException) -> str:
