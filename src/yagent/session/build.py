@@ -214,22 +214,17 @@ class _Parts:
         stack.push_async_callback(keeper.close)
         past = None if request.resume is None else await self._reopened(request.resume, keeper, settings.resume, standing)
         session_id = self.logs.owner = secrets.token_hex(4) if past is None else past.session
+        notes_in, kept, unreadable = await self._notes()
         told = () if past is None else past.notices
-        notes_in = notes_root(request.environ, self.home, user_home(request.environ))
-        kept = blackboard_settings(config, request.environ)
-        unreadable = await in_thread(_unreadable, notes_in) if kept.enabled else None
-        kept = kept if unreadable is None else replace(kept, enabled=False)
         warnings = [str(notice) for notice in (*notices, unwritable, unreadable, await grants.load(), *told) if notice]
         permissions = Permissions(judging, grants)
         prompts = Prompts()
         approvals = approvals_line(judging, can_ask=request.can_ask)
-        fits = FittingSettings(compression_settings(config), request.environ, self.home.data_dir)
-        fittings = Fittings(prompts, fits, self.calibration)
+        fittings = Fittings(prompts, FittingSettings(compression_settings(config), request.environ, self.home.data_dir), self.calibration)
         may_read = partial(_may_read, permissions)
         board = session_id if past is None else past.board
         recorded = () if past is None else await in_thread(past.commands)
-        shelves = Shelves(notes_in, self.home.artifacts_dir, request.workspace, may_read)
-        stack.push_async_callback(self._collected, shelves, kept, board)
+        shelves = self._shelves(notes_in, may_read, kept, board, stack)
         desk = Desk(shelves, board, clock, kept, dropped=fittings.full_text, commands=recorded)
         shop = Workshop(
             session=session_id,
@@ -277,6 +272,21 @@ class _Parts:
 
     def _searcher(self) -> Searcher:
         return Searcher(self.clock, self.request.environ, binaries=self.home.binaries_dir)
+
+    async def _notes(self) -> tuple[Path, BlackboardSettings, str | None]:
+        """Where notes are, how they are kept, and why there are none."""
+        place = notes_root(self.request.environ, self.home, user_home(self.request.environ))
+        kept = blackboard_settings(self.config, self.request.environ)
+        unreadable = await in_thread(_unreadable, place) if kept.enabled else None
+        return place, kept if unreadable is None else replace(kept, enabled=False), unreadable
+
+    def _shelves(
+        self, notes: Path, may_read: Callable[[str], bool], kept: BlackboardSettings, board: str, stack: AsyncExitStack
+    ) -> Shelves:
+        """Where things are kept; leaving the stack clears away what is too old."""
+        shelves = Shelves(notes, self.home.artifacts_dir, self.request.workspace, may_read)
+        stack.push_async_callback(self._collected, shelves, kept, board)
+        return shelves
 
     async def _collected(self, shelves: Shelves, settings: BlackboardSettings, board: str) -> None:
         """Remove the notes, artifacts and logs that nobody will read any more."""

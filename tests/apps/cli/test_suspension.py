@@ -62,6 +62,7 @@ async def test_the_cursor_is_shown_while_the_run_stands_still_and_hidden_again(y
             await terminal.see(SHOW.decode())
             terminal.seen = terminal.seen.partition(SHOW)[2]
             await terminal.see(HIDE.decode())
+            assert process.returncode is None
 
 
 @pytest.mark.real_time
