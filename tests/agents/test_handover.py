@@ -160,8 +160,8 @@ def test_words_without_a_hand_over_are_unfinished_work_of_whoever_owes_one() -> 
 
 def test_that_head_moved_is_told_as_it_was_measured() -> None:
     result = RunResult(StopReason.AGENT_EXIT, "Committed.", 2, Handoff("Committed."), calls=3)
-    text = render("devops#1", result, Circumstances(changes=(), head="main at 1 → main at 2; new commits: 2 Fix"))
-    assert "Files changed while it worked: none\nHEAD moved while it worked: main at 1 → main at 2; new commits: 2 Fix\n" in text
+    text = render("devops#1", result, Circumstances(changes=(), head="main, new commits:\n2 Fix"))
+    assert "Files changed while it worked: none\nHEAD moved while it worked: main, new commits:\n2 Fix\n" in text
 
 
 def test_who_used_no_tool_is_said_to_have_looked_nothing_up() -> None:

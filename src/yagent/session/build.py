@@ -206,8 +206,7 @@ class _Parts:
         grants = Grants(request.workspace, self.home.settings_file, clock=clock)
         rollouts = self.home.rollout_dir(request.kept_as or project_id(str(request.workspace)))
         unwritable = None if self.home.problem else await in_thread(_unwritable, rollouts)
-        notes_in = notes_root(request.environ, self.home, user_home(request.environ))
-        git = Git(clock, request.environ, (*self.home.records, notes_in))
+        git = self._git()
         standing = partial(_standing, git, request.workspace)
         settings = run_settings(config, request)
         keeper = Keeper(None if unwritable or self.home.problem else rollouts, clock, self.domain)
@@ -269,6 +268,11 @@ class _Parts:
 
         how = Reopening(self.request.workspace, ROSTER, settings, standing, lambda role: self.engines.engine(role, None).identity)
         return await reopen(keeper, wanted, how)
+
+    def _git(self) -> Git:
+        """Git, without what yagent writes by itself: that is nobody's change."""
+        environ = self.request.environ
+        return Git(self.clock, environ, (*self.home.records, notes_root(environ, self.home, user_home(environ))))
 
     def _searcher(self) -> Searcher:
         return Searcher(self.clock, self.request.environ, binaries=self.home.binaries_dir)

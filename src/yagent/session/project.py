@@ -114,11 +114,16 @@ class Surroundings:
         now = await self._standing()
         if now == before or not now[0]:
             return ""
-        reach = [f"{before[0]}..{now[0]}"] if before[0] else [now[0]]
-        answer = await self._git.ask(self._workspace, "log", "-n", str(NEW_COMMITS), "--format=%h %s", *reach, "--")
-        new = [] if answer is None or answer.code != 0 else answer.output.decode("utf-8", "replace").splitlines()
-        told = f"; new commits: {', '.join(new)}{', …' if len(new) == NEW_COMMITS else ''}" if new else ""
-        return f"{_place(before)} → {_place(now)}{told}"
+        new = await self._log("-n", str(NEW_COMMITS), f"{before[0]}..{now[0]}" if before[0] else now[0])
+        branch = now[1] if now[1] == before[1] else f"{before[1] or 'no commit'} → {now[1]}"
+        if new:
+            return "\n".join([f"{branch}, new commits:", *new, *(["…"] if len(new) == NEW_COMMITS else [])])
+        return "\n".join([f"{branch}, now at:", *await self._log("-n", "1", now[0])])
+
+    async def _log(self, *which: str) -> list[str]:
+        """Commits, a line each: where a line begins a replay expects an id that differs."""
+        answer = await self._git.ask(self._workspace, "log", "--abbrev=10", "--format=%h %s", *which, "--")
+        return [] if answer is None or answer.code != 0 else answer.output.decode("utf-8", "replace").splitlines()
 
     async def changes(self, since: WorkspaceState) -> tuple[tuple[FileChange, ...], str | None]:
         """The files that changed since, relative to the workspace, and a note when there may be more."""
@@ -160,11 +165,6 @@ class Surroundings:
             return (self._workspace / path).exists()
         except (OSError, ValueError):
             return False
-
-
-def _place(standing: tuple[str, str]) -> str:
-    commit, branch = standing
-    return f"{branch} at {commit[:10]}" if commit else "no commit"
 
 
 def _git_lines(git: GitFacts, commits: Sequence[str], own: Sequence[str], changed: Sequence[FileChange], whose: str) -> tuple[str, ...]:
