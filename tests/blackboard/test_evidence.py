@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.blackboard.boards import Workspace
+from yagent.blackboard.commands import command_data, command_from
 from yagent.blackboard.evidence import (
     MARKS,
     Anchored,
@@ -16,8 +17,6 @@ from yagent.blackboard.evidence import (
     Verdict,
     anchor_data,
     anchor_from,
-    command_data,
-    command_from,
     digest,
     is_same,
     worst,

@@ -35,7 +35,7 @@ async def test_the_index_has_a_line_for_each_note_newest_first(desk: Desk) -> No
         f" (facts: {LEGEND}):\n"
         "repo#2 · degraded (max_steps, digest) · It got half way.\n"
         "chat#1 · error, no hand-over · (nothing was said)\n"
-        "coding#1 · ok, unverified · Fixed it.\n"
+        "coding#1 · ok, unverified then · Fixed it.\n"
         "repo#1 · ok · ✓? · Login is checked in auth.py."
     )
 

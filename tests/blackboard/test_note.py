@@ -6,7 +6,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from yagent.blackboard.evidence import LEGEND, Anchored, CommandEvidence
+from yagent.blackboard.commands import CommandEvidence
+from yagent.blackboard.evidence import LEGEND, Anchored
 from yagent.blackboard.note import DamagedNote, Note, NoteHead, decode, encode, handoff_text
 from yagent.protocol.handoff import Fact, Handoff
 

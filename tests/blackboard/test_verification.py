@@ -2,11 +2,13 @@
 
 import json
 from pathlib import Path
+from typing import get_args
 
 import pytest
 
 from tests.blackboard.boards import Workspace
-from yagent.blackboard.evidence import Evidence, Look, command_data, command_from
+from yagent.blackboard.commands import CommandKind, command_data, command_from
+from yagent.blackboard.evidence import Evidence, Look
 from yagent.blackboard.verification import Verification, verification
 from yagent.errors import YagentError
 
@@ -48,7 +50,7 @@ def test_a_command_that_failed_verifies_nothing_whatever_it_is_called(files: Wor
 def test_a_command_that_was_stopped_verifies_nothing(files: Workspace) -> None:
     evidence = files.evidence()
     evidence.ran("pytest", None, b"", CHANGED)
-    assert "it was stopped, or another command's end took its place" in verification(evidence, CHANGED).reason
+    assert "was stopped before its end" in verification(evidence, CHANGED).reason
 
 
 def test_a_harmless_command_does_not_hide_one_that_failed(files: Workspace) -> None:
@@ -111,15 +113,37 @@ def test_a_file_that_cannot_be_read_is_not_known_to_be_the_same() -> None:
 
 def test_a_command_that_only_reads_neither_proves_nor_disproves(files: Workspace) -> None:
     evidence = files.evidence()
-    evidence.ran("git status --short", 0, b" M a.py", CHANGED, checks=False)
+    evidence.ran("git status --short", 0, b" M a.py", CHANGED, kind="other")
     assert verification(evidence, CHANGED) == Verification("unverified", "no check ran after the last edit")
     evidence.ran("pytest", 0, b"", CHANGED)
-    evidence.ran("grep -q nothing a.py", 1, b"", CHANGED, checks=False)
+    evidence.ran("grep -q nothing a.py", 1, b"", CHANGED, kind="other")
     assert verification(evidence, CHANGED).state == "verified"
 
 
-def test_what_a_command_is_stays_known_on_the_record(files: Workspace) -> None:
+def test_a_check_whose_end_is_hidden_says_nothing_in_either_direction(files: Workspace) -> None:
     evidence = files.evidence()
-    for checks in (True, False):
-        ran = evidence.ran("pytest", 0, b"", CHANGED, checks=checks)
-        assert command_from(json.loads(json.dumps(command_data(ran)))) == ran
+    evidence.ran("pytest | tail", None, b"", CHANGED, kind="hidden")
+    found = verification(evidence, CHANGED)
+    assert (found.state, found.reason) == (
+        "unverified",
+        "the exit code of `pytest | tail` is that of another command in it: run the check alone",
+    )
+    evidence.ran("pytest -q", 0, b"", CHANGED)
+    assert verification(evidence, CHANGED).state == "verified"
+    evidence.ran("npm ls; ls", None, b"", CHANGED, kind="hidden")
+    assert verification(evidence, CHANGED).state == "verified"
+
+
+@pytest.mark.parametrize("code", [126, 127])
+def test_a_program_that_is_not_there_is_no_failed_check(files: Workspace, code: int) -> None:
+    evidence = files.evidence()
+    evidence.ran("pytset", code, b"", CHANGED)
+    assert verification(evidence, CHANGED) == Verification("unverified", "no check ran after the last edit")
+    evidence.ran("pytest", 0, b"", CHANGED)
+    assert verification(evidence, CHANGED).state == "verified"
+
+
+@pytest.mark.parametrize("kind", get_args(CommandKind))
+def test_what_a_command_is_stays_known_on_the_record(files: Workspace, kind: CommandKind) -> None:
+    ran = files.evidence().ran("pytest", 0, b"", CHANGED, kind=kind)
+    assert command_from(json.loads(json.dumps(command_data(ran)))) == ran

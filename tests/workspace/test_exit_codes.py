@@ -25,6 +25,9 @@ PIPED = [
     "CHECK <<E | cat\na ; b\nE\n",
     "bash -c 'python3 -c \"raise SystemExit(1)\" | cat'",
     "set -e; CHECK | cat",
+    "CHECK <<'E' 2>&1 | tail\nif (: ;\nE",
+    "set -o pipefail; set +o pipefail; CHECK | cat",
+    "CHECK | cat; exit $?",
 ]
 LISTED = [
     "CHECK; echo done",
@@ -51,6 +54,22 @@ LISTED = [
     "bash -c 'python3 -c \"raise SystemExit(1)\"; true'",
     "(CHECK || exit 1); true",
     "set -e; if CHECK; then true; fi; true",
+    "CHECK <<'E' || true\nx\nE",
+    "CHECK > /dev/null <<'E' 2>&1 || true\nx\nE",
+    "CHECK <<'E'; echo \"exit $?\"\nx\nE",
+    "cat > /dev/null <<'E' && CHECK; echo x\ny\nE",
+    "bash <<'E'\npython3 -c 'raise SystemExit(1)'\necho done\nE",
+    "find /dev/null -exec python3 -c 'raise SystemExit(1)' \\;",
+    "bash -lc \"python3 -c 'raise SystemExit(1)'; echo $HOME\"",
+    "eval \"python3 -c 'raise SystemExit(1)'; echo x\"",
+    "set -e; { CHECK; echo; } && echo x",
+    "set -e; (CHECK; true) && echo x",
+    "set -e; set +e; CHECK; echo x",
+    "set -e; ! CHECK; echo x",
+    "! CHECK",
+    "export x=$(CHECK)",
+    "CHECK; code=$?; true; exit $other",
+    "CHECK || { echo failed; exit; }",
 ]
 TOLD = [
     "CHECK",
@@ -81,6 +100,29 @@ TOLD = [
     "test -e /nothing",
     "diff /dev/null /etc/passwd",
     "x=$(CHECK)",
+    "set -o pipefail && CHECK | tail -1",
+    "cd / && set -o pipefail && CHECK 2>&1 | tail -5",
+    "CHECK 2>&1 | tee /dev/null; exit ${PIPESTATUS[0]}",
+    "CHECK; exit $?",
+    "CHECK; rc=$?; echo log; exit $rc",
+    'CHECK > /dev/null 2>&1; rc=$?; true; exit "$rc"',
+    "CHECK || exit $?",
+    "CHECK || exit",
+    "CHECK || { rc=$?; echo failed; exit $rc; }",
+    "CHECK; test $? -eq 0",
+    "CHECK & wait $!",
+    ". /dev/null; CHECK",
+    "set -a; . /dev/null; set +a; CHECK",
+    "[ -d / ] || mkdir /; CHECK",
+    "[ -f /nothing ] && source /nothing; CHECK",
+    "ulimit -n 100; CHECK",
+    'eval "$(echo a=1)"; CHECK',
+    "if ! CHECK; then echo failed; exit 1; fi",
+    "if [ -d / ]; then CHECK; else echo none; fi",
+    "bash -o pipefail -c 'python3 -c \"raise SystemExit(1)\" | cat'",
+    "bash -ec 'python3 -c \"raise SystemExit(1)\"; true'",
+    "bash -e <<'E'\npython3 -c 'raise SystemExit(1)'\necho done\nE",
+    "CHECK <<'E' 2>&1\nif (: ;\nE",
 ]
 NO_CHECKS = [
     "git status --short",
@@ -149,3 +191,4 @@ def test_no_line_is_too_odd(line: str) -> None:
 def test_a_deep_line_ends() -> None:
     assert exit_code_of("( " * 3000 + "make" + " )" * 3000).checks
     assert exit_code_of("make && " * 900 + "make; true").checks
+    assert exit_code_of("make \ud83d; true").checks

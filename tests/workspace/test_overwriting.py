@@ -58,8 +58,8 @@ async def test_one_line_of_thirteen_is_not_enough(place: Path) -> None:
     await read_text(place, Wanted(1, 1), ledger=ledger)
     assert await overwrite(place, ledger) == (
         "docs/f exists already and you have seen 1 of its 13 lines, so nothing was written. To change parts of it, call "
-        "search_replace_in_file; to replace it whole, send this call with overwrite=true, after reading "
-        'read_file {"path": "docs/f", "start_line": 2, "end_line": 13}'
+        "search_replace_in_file; to replace it whole, first call "
+        'read_file {"path": "docs/f", "start_line": 2, "end_line": 13}, then send this call again'
     )
 
 

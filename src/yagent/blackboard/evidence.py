@@ -6,12 +6,13 @@ stands there now. Nothing is judged by its meaning, and a command never by its n
 
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import field, replace
+from dataclasses import replace
 from hashlib import sha256
 from itertools import count
 from types import MappingProxyType
 from typing import Any, Final, Literal, TypeAlias, get_args
 
+from yagent.blackboard.commands import CommandEvidence, CommandKind
 from yagent.errors import YagentError
 from yagent.patterns import pattern
 from yagent.records import dataclass
@@ -19,7 +20,7 @@ from yagent.records import dataclass
 Mark: TypeAlias = Literal["ok", "moved", "gone", "stale", "unverifiable"]
 
 MARKS: Final[Mapping[Mark, str]] = MappingProxyType({"ok": "✓", "moved": "→", "gone": "✗", "stale": "!", "unverifiable": "?"})
-LEGEND: Final = "✓ is there unchanged, → moved, ✗ gone, ! file changed since, ? not checkable; whether it says so, judge yourself"
+LEGEND: Final = "✓ is there unchanged, → moved, ✗ not there, ! file changed since, ? not checkable; whether it says so, judge yourself"
 WORST_FIRST: Final[tuple[Mark, ...]] = ("gone", "stale", "moved", "unverifiable", "ok")
 MOST_KEPT: Final = 4096  # answers about files that have not changed since
 MOST_PLACES: Final = 8  # of one fact
@@ -62,22 +63,6 @@ class Verdict:
 
     mark: Mark
     detail: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class CommandEvidence:
-    """A command that ran to some end: None as `exit_code` where it has none of its own: it was stopped, or the exit code of its line is
-    that of another command. `checks`: its end may depend on what files hold, so that it can prove something.
-
-    `covered` are the files that the task had changed until then, with the hash of their content, None for those that were gone.
-    """
-
-    id: str
-    command: str
-    exit_code: int | None
-    output_hash: str
-    covered: Mapping[str, str | None] = field(default_factory=dict)
-    checks: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,13 +118,15 @@ class Evidence:
         """All recorded commands, oldest first."""
         return tuple(self._commands.values())
 
-    def ran(self, command: str, exit_code: int | None, output: bytes, changed: Iterable[str], *, checks: bool = True) -> CommandEvidence:
+    def ran(
+        self, command: str, exit_code: int | None, output: bytes, changed: Iterable[str], *, kind: CommandKind = "check"
+    ) -> CommandEvidence:
         """Record how a command ended; `changed` are the files that the task has changed until now."""
         covered: Mapping[str, str | None] = MappingProxyType(self.hashes_of(sorted(set(changed))))
         newest = next(reversed(self.commands), None)
         if newest is not None and newest.covered == covered:
             covered = newest.covered  # many commands run between two edits
-        evidence = CommandEvidence(f"run#{next(self._numbers)}", command, exit_code, digest(output), covered, checks)
+        evidence = CommandEvidence(f"run#{next(self._numbers)}", command, exit_code, digest(output), covered, kind)
         self._commands[evidence.id] = evidence
         return evidence
 
@@ -211,7 +198,7 @@ class Evidence:
         """The newest recorded command that is meant, by its id or by its very text, and the end that is claimed of it; None for none."""
         named = self._commands.get(text)
         if named is not None:
-            return Anchored("ok", command=named.id)
+            return Anchored(_unless_hidden("ok", named), command=named.id)
         prefix = _COMMAND_PREFIX.match(text)
         line = text[prefix.end() :] if prefix else text
         claim = _CITED_END.search(line)
@@ -219,7 +206,8 @@ class Evidence:
             plain = _one_line(_bare(wanted))
             for each in reversed(self.commands):
                 if _one_line(each.command) == plain:
-                    return Anchored("ok" if code is None or code == each.exit_code else "gone", command=each.id)
+                    held = code is None or code == each.exit_code or each.kind == "hidden"
+                    return Anchored(_unless_hidden("ok", each) if held else "gone", command=each.id)
         return None
 
     def _check_command(self, anchor: Anchored, now: Mapping[str, str | None]) -> Verdict:
@@ -232,7 +220,7 @@ class Evidence:
         changed = edited_since(evidence, {**earlier, **now})
         if changed:
             return Verdict("stale", f"changed since {evidence.id}: {', '.join(changed[:3])}{' …' if len(changed) > 3 else ''}")
-        return Verdict(anchor.mark)
+        return Verdict(anchor.mark, "" if evidence.kind != "hidden" else f"the exit code of {evidence.id} is that of another command in it")
 
     def _place(self, text: str) -> Anchored:
         """A file, a line or a symbol of it."""
@@ -294,26 +282,6 @@ class Evidence:
         found = [number for number, line in enumerate(lines, 1) if named.search(line)]
         defines = re.compile(rf"{_DEFINES}(?<![\w$]){name}(?![\w$])")
         return next((number for number in found if defines.search(lines[number - 1])), found[0] if found else 0)
-
-
-def command_data(each: CommandEvidence) -> dict[str, object]:
-    """A recorded command as JSON data."""
-    own = {"id": each.id, "command": each.command, "exit_code": each.exit_code, "output_hash": each.output_hash}
-    return {**own, "covered": dict(each.covered), **({} if each.checks else {"checks": False})}
-
-
-def command_from(data: Mapping[str, Any]) -> CommandEvidence:
-    """The command of `command_data`. Raises KeyError or TypeError for anything else."""
-    match data:
-        case {
-            "id": str(name),
-            "command": str(line),
-            "exit_code": int() | None as code,
-            "output_hash": str(output),
-            "covered": dict(covered),
-        }:
-            return CommandEvidence(name, line, code, output, MappingProxyType(covered), data.get("checks") is not False)
-    raise TypeError("what should be a recorded command is none")
 
 
 def anchor_data(anchor: Anchored) -> dict[str, object]:
@@ -387,6 +355,10 @@ def _line_again(anchor: Anchored, lines: Sequence[str]) -> int:
 
 def _is_substantial(line: str) -> bool:
     return sum(character.isalnum() for character in line) >= SUBSTANTIAL
+
+
+def _unless_hidden(mark: Mark, evidence: CommandEvidence) -> Mark:
+    return mark if evidence.kind != "hidden" else "unverifiable"
 
 
 def _end(evidence: CommandEvidence) -> str:

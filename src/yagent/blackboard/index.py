@@ -35,7 +35,7 @@ def status_of(head: NoteHead) -> str:
     """The status with what makes it less than it seems."""
     why = f" ({', '.join(head.reasons)})" if head.reasons else ""
     word = head.status if head.submitted or head.status == "degraded" else f"{head.status}, no hand-over"
-    return f"{word}{why}" + (f", {head.verification}" if head.verification in ("unverified", "stale", "verified") else "")
+    return f"{word}{why}" + (f", {head.verification} then" if head.verification in ("unverified", "stale", "verified") else "")
 
 
 def note_text(note: Note, verdicts: Sequence[Verdict]) -> str:

@@ -8,7 +8,8 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any, Final, Literal, TypeAlias, TypeVar, get_args
 
-from yagent.blackboard.evidence import LEGEND, Anchored, CommandEvidence, anchor_data, anchor_from, command_data, command_from
+from yagent.blackboard.commands import CommandEvidence, command_data, command_from
+from yagent.blackboard.evidence import LEGEND, Anchored, anchor_data, anchor_from
 from yagent.errors import YagentError
 from yagent.protocol.handoff import Fact, Handoff, HandoffStatus
 from yagent.records import dataclass

@@ -11,7 +11,8 @@ from yagent.agents.loop.recorder import Recorder
 from yagent.agents.loop.result import RunResult
 from yagent.blackboard.artifacts import ArtifactNotKept, Artifacts, is_artifact_id
 from yagent.blackboard.board import Board, Changed, Draft, NoteNotKept, nothing_changed
-from yagent.blackboard.evidence import MARKS, CommandEvidence, Evidence, Look, command_data
+from yagent.blackboard.commands import CommandEvidence, CommandKind, command_data
+from yagent.blackboard.evidence import MARKS, Evidence, Look
 from yagent.blackboard.note import NoteHead, NoteStatus, whole_text
 from yagent.blackboard.resolve import resolve
 from yagent.blackboard.settings import BlackboardSettings
@@ -84,10 +85,10 @@ class Desk:
             return text
         return await self._artifacts.read(identifier)
 
-    async def ran(self, recorder: Recorder, command: str, exit_code: int | None, output: bytes, *, checks: bool = True) -> str:
+    async def ran(self, recorder: Recorder, command: str, exit_code: int | None, output: bytes, *, kind: CommandKind = "check") -> str:
         """Keep the end of a command with the files it found changed, on the record too; gives the id by which it can be cited."""
         changed = await self.changed()
-        evidence = await in_thread(partial(self._evidence.ran, command, exit_code, output, changed, checks=checks))
+        evidence = await in_thread(partial(self._evidence.ran, command, exit_code, output, changed, kind=kind))
         recorder.append(EventMessage(COMMAND_ENDED, command_data(evidence)))
         return evidence.id
 
@@ -124,8 +125,16 @@ class Desk:
         marks = await self._marks(head) if head is not None and result.handoff is not None else ()
         cited = (place.command for places in (() if head is None else head.anchors) for place in places if place.command)
         proofs = dict.fromkeys([*([] if found.proof is None else [found.proof.id]), *cited])
-        checks = tuple(each.id for each in self._evidence.commands if each.checks)
-        return Handed(short, found.state, found.reason, marks, tuple(problems), artifact, tuple(proofs), checks)
+        checks = tuple(each.id for each in self._evidence.commands if each.kind != "other")
+        task = await self._standing() if found.state == "none" and result.ran else ""
+        return Handed(short, found.state, found.reason, marks, tuple(problems), artifact, tuple(proofs), checks, task)
+
+    async def _standing(self) -> str:
+        """Whether what the task changed is proven by now, in words; "" where it changed nothing."""
+        found = await self.verified()
+        if found.proof is not None:
+            return f"verified by {found.proof.id}"
+        return f"{found.state}: {found.reason}" if found.reason else ""
 
     async def degraded(self, commission: Commission, reasons: Sequence[str], report: str) -> None:
         """Keep the report on a delegation that did not go on."""

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from yagent.agents.delegation.spawn import Desk
 from yagent.agents.loop.task import TaskAccount
-from yagent.blackboard.evidence import CommandEvidence, command_from
+from yagent.blackboard.commands import CommandEvidence, command_from
 from yagent.patterns import pattern
 from yagent.protocol.client import UnderWay
 from yagent.protocol.ids import DIRECTOR, AgentIdentity

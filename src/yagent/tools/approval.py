@@ -121,8 +121,10 @@ def _declined(name: str, verdict: Verdict, answer: Answer) -> str:
     else:
         said = f"The user declined {what}." + (f" They said: {answer.text}" if answer.text.strip() else "")
     reasons = f" Why it was asked: {verdict.explanation()}" if verdict.reasons else ""
-    reasons += f" {verdict.instead}" if verdict.instead else ""
-    advice = "Do not try variants of it; parts of it that need no approval may run alone. What is then still missing, hand over as missing."
+    what_else = f"{verdict.instead} Beyond that try no" if verdict.instead else "Do not try"
+    advice = (
+        f"{what_else} variants of it; parts of it that need no approval may run alone. What is then still missing, hand over as missing."
+    )
     return f"{said}{reasons}\nNothing was executed. {advice}"
 
 

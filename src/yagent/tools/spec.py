@@ -12,6 +12,7 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Any, Generic, Literal, Protocol, TypeAlias, TypeVar
 
+from yagent.blackboard.commands import CommandKind
 from yagent.protocol.asks import Answer, Ask
 from yagent.protocol.handoff import Handoff
 from yagent.protocol.ids import AgentIdentity, CallId
@@ -104,13 +105,13 @@ class Asker(Protocol):
 
 
 class RecordCommand(Protocol):
-    """Keeps how a command ended (None: by no end of its own), and whether it checks anything; gives its id, or ""."""
+    """Keeps how a command ended (None: by no end of its own), and what that says; gives its id, or ""."""
 
-    def __call__(self, command: str, exit_code: int | None, output: bytes, *, checks: bool = True) -> Awaitable[str]:
+    def __call__(self, command: str, exit_code: int | None, output: bytes, *, kind: CommandKind = "check") -> Awaitable[str]:
         """Keep it."""
 
 
-async def not_recorded(command: str, exit_code: int | None, output: bytes, *, checks: bool = True) -> str:
+async def not_recorded(command: str, exit_code: int | None, output: bytes, *, kind: CommandKind = "check") -> str:
     """Ends of commands are not kept as evidence."""
     return ""
 

@@ -91,6 +91,7 @@ class Handed:
     facts, what could not be kept, and the id of the artifact that has it whole ("" for none).
 
     Of recorded commands, by their ids: `proofs` show that the changes are verified, or what a fact says; `checks` could prove something.
+    `task` says of a run that changed nothing itself how it stands with what the task changed, "" where that is nothing.
     """
 
     short: str = ""
@@ -101,6 +102,7 @@ class Handed:
     artifact: str = ""
     proofs: tuple[str, ...] = ()
     checks: tuple[str, ...] = ()
+    task: str = ""
 
 
 NOTHING_ELSE: Final = Circumstances()
@@ -124,6 +126,8 @@ def render(name: str, result: RunResult, found: Circumstances = NOTHING_ELSE, ha
     lines = [header, *_happened(result, found, handed)]
     if handed.reason:
         lines.append(f"Not verified: {handed.reason}.")
+    if handed.task:
+        lines.append(f"Changes of this task so far: {handed.task}.")
     if not result.is_finished:
         why = _ENDS.get(result.stop_reason, "something failed in it")
         lines.append(f"It did not finish: {why}." + (f" {result.error}" if result.error else ""))

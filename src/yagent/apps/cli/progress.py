@@ -149,7 +149,7 @@ def _result(payload: ToolCallResult, subject: str) -> str:
     if not payload.ok and payload.summary in CUT_SHORT:
         return f"■ {subject}: {CUT_SHORT[payload.summary]}"
     summary = f" ({one_line(payload.summary, 40)})" if payload.summary else ""
-    failed = payload.summary.startswith("exit ") and payload.summary != "exit 0"
+    failed = payload.summary.startswith("exit ") and payload.summary.split()[:2] != ["exit", "0"]
     return f"{'✗' if failed else '✓'} {subject}{summary}" if payload.ok else f"✗ {subject}: {_why(payload)}"
 
 

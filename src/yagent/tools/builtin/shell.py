@@ -4,6 +4,7 @@ import json
 from typing import TYPE_CHECKING, Annotated, Final
 
 from yagent.records import dataclass
+from yagent.runtime.supervise import in_thread
 from yagent.tools.approval import shortened
 from yagent.tools.bounds import NOTHING
 from yagent.tools.builtin.places import WORKSPACE, remarks
@@ -22,7 +23,7 @@ HANDOVER_RESERVE: Final = 5.0  # seconds of the run's own time that a command le
 LITTLE_TIME: Final = 2 * HANDOVER_RESERVE  # with less of it left than this the model is told
 _OF_THE_LAST: Final = {
     "": "",
-    "pipe": " of the pipe's last command (set -o pipefail in front shows failures of the others)",
+    "pipe": " of the pipe's last command only, which proves nothing of the others (run the check without the pipe)",
     "list": " of the last command only, which proves nothing of the others (join them with &&, or run the check alone)",
 }
 FIRST_OUTPUT_WAIT: Final = 1.0  # seconds a background command gets to fail at once, or to say something
@@ -67,9 +68,9 @@ def _run_bash() -> Spec[RunBash]:
         result = await scope.shell.run(parameters.command, scope.workspace, timeout=limit, at_once=scope.at_once)
         from yagent.workspace.exit_codes import exit_code_of
 
-        says = exit_code_of(parameters.command)
+        says = await in_thread(exit_code_of, parameters.command)
         code = None if result.timed_out or says.hides else result.exit_code
-        evidence = await scope.ran(parameters.command, code, result.output.encode("utf-8", "surrogatepass"), checks=says.checks)
+        evidence = await scope.ran(parameters.command, code, result.output.encode("utf-8", "surrogatepass"), kind=says.kind)
         is_cut = limit < parameters.timeout
         ended, left = _ended(result, limit, says, is_cut=is_cut), _time_left(result, scope, is_cut=is_cut)
         return _ran(parameters.command, result, ended, left, evidence, says)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
+from itertools import pairwise
 
 from yagent.workspace.actions import Change
 from yagent.workspace.programs.given import given
@@ -125,13 +126,24 @@ def _always_asks(name: str, words: Sequence[Word], is_local: Callable[[str], boo
 
 
 def _passed_on(name: str, words: Sequence[Word]) -> Rating | None:
-    hidden = ALWAYS_ASK.keys() if name in ("python", "python3") else ALWAYS_ASK.keys() | _NEVER_PASSED_ON
+    is_python = name in ("python", "python3")
+    if is_python and any((option.value, module.value in _MODULES_GIVEN_PATHS) == ("-m", True) for option, module in pairwise(words)):
+        return None
+    hidden = ALWAYS_ASK.keys() if is_python else ALWAYS_ASK.keys() | _NEVER_PASSED_ON
     for word in words:
         passed = (word.value or "").rpartition("/")[2]
         if passed in hidden:
             return asking("hidden", f"{name} may run {passed}, which cannot be followed here")
     return None
 
+
+_MODULES_GIVEN_PATHS = frozenset(
+    {
+        *("pytest", "unittest", "doctest", "compileall", "py_compile"),
+        *("mypy", "pyright", "ruff", "black", "isort", "flake8", "pylint", "pyflakes"),
+    }
+)
+"""Their words name files and directories (`pkg`, `service`), and no programs."""
 
 _NEVER_PASSED_ON = frozenset({"rm", "eval", "bash", "sh", "zsh", "dash", "pip", "pip3"})
 

@@ -30,7 +30,7 @@ def _parser() -> Parser:
 
 def root_of(text: str) -> Node:
     """The tree of a line; its `has_error` says whether all of it was understood."""
-    return _parser().parse(text.encode("utf-8", "surrogateescape")).root_node
+    return _parser().parse(text.encode("utf-8", "replace")).root_node
 
 
 def command_positions(text: str) -> frozenset[int]:
