@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -69,3 +70,38 @@ async def test_our_own_records_are_no_changes_wherever_they_are_kept(sessions: S
     assert not any("/logs/" in text or "/data/" in text for text in result.warnings)
     seen = model_server.views[-1].body["messages"]
     assert ".yh/" not in str(seen)
+
+
+async def test_the_users_files_beside_our_records_stay_his_and_their_changes_are_told(
+    sessions: Sessions, model_server: ModelServer
+) -> None:
+    users = {"notes/d.txt": "modified", "notes/new.txt": "untracked", "notes.md": "modified", "notes/0123abcd/x": "modified"}
+    for path in (sessions.workspace / name for name in users):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text("committed\n")
+    _git(sessions.workspace, "init", "-q")
+    _git(sessions.workspace, "add", *(name for name, how in users.items() if how == "modified"))
+    _git(sessions.workspace, "commit", "-qm", "x")
+    for name in users:
+        (sessions.workspace / name).write_text("the user's work\n")
+
+    async def coding(agent: Agent) -> Reply:
+        for name in users:
+            await agent.call("run_bash", command=f"rm {name}")
+            await agent.call("read_file", path=name)
+            await agent.call("search_replace_in_file", path=name, edits=[{"search": "work", "replace": "work, and ours"}])
+        return hand_over("done")
+
+    place = sessions.workspace.resolve() / "notes"
+    model_server.play({"are the Director": [call("delegate_coding", task="change"), "done"], "are Coding": coding})
+    async with sessions.open(mode="yolo", environ={**sessions.environment(), "YAGENT_NOTES_ROOT": str(place)}) as opened:
+        result = await opened.do("go")
+    texts = {name: (sessions.workspace / name).read_text() for name in users if (sessions.workspace / name).exists()}
+    assert texts == dict.fromkeys(users, "the user's work, and ours\n")
+    assert set(result.files_changed) == {FileChange(name, "modified", before_task=True) for name in users}
+    assert [path for path in place.iterdir() if path.is_dir() and path.name != "0123abcd"], "our own notes lie there, too"
+
+
+def _git(directory: Path, *arguments: str) -> None:
+    settings = ("-c", "user.name=x", "-c", "user.email=x@y", "-c", "commit.gpgsign=false")
+    subprocess.run(["git", *settings, *arguments], cwd=directory, check=True, capture_output=True)

@@ -9,8 +9,11 @@ from pathlib import Path
 import pytest
 
 from tests.support.virtual_time import VirtualClock
+from yagent.runtime.paths import DataHome
 from yagent.workspace.changes import changed_files, state
 from yagent.workspace.git import Git
+from yagent.workspace.inventory import take_inventory
+from yagent.workspace.own_records import OwnRecords
 
 IDENTITY = {"GIT_AUTHOR_NAME": "a", "GIT_AUTHOR_EMAIL": "a@b", "GIT_COMMITTER_NAME": "a", "GIT_COMMITTER_EMAIL": "a@b"}
 
@@ -169,3 +172,49 @@ async def test_outside_a_repository_changes_are_not_known(git: Git, tmp_path: Pa
     assert changed.files == ()
     assert changed.note is not None
     assert "not a git repository" in changed.note
+
+
+OURS = (
+    *("data/rollout/p/1.jsonl", "data/artifacts/a", "data/tokens.json", "data/tokens.json.lock", "data/.yagent-7-0123456789abcdef.tmp"),
+    *("logs/app-2026-01-01.log", "logs/0123abcd-1/tool-2026-01-01.log", "logs/crash-2026-01-01-101010-1-7.txt"),
+    *("notes/0123abcd/coding/0001.md", "settings.json", "settings.json.lock"),
+)
+USERS = (
+    *("notes.md", "notes/new.txt", "notes/plans/a.md", "notes/0123abcd", "notes/0123abcde/a.md", "notes.old/0123abcd/a.md"),
+    *("data/x.csv", "data/rollout.txt", "data.txt", "logs/mine.log", "logs/0123abcd-x/a", "settings.json.d/x", "settings.json.bak"),
+    *("settings.json/x", "config/config.toml", ".yagent-7-0123456789abcdef.old"),
+)
+
+
+@pytest.mark.parametrize(("name", "is_told"), [*((name, False) for name in OURS), *((name, True) for name in USERS)])
+async def test_records_of_ours_are_told_nowhere_as_changed_and_yet_are_not_lost(
+    repository: Path, clock: VirtualClock, name: str, *, is_told: bool
+) -> None:
+    git = Git(clock, dict(os.environ), OwnRecords(DataHome(repository, repository), repository / "notes"))
+    before = await state(git, repository)
+    (repository / name).parent.mkdir(parents=True, exist_ok=True)
+    (repository / name).write_text("one\n")
+    assert [file.path for file in (await changed_files(git, before)).files] == [name] * is_told
+    later = await state(git, repository)
+    assert (name in later.fingerprints, name in later.records) == (is_told, not is_told)
+    inventory = await take_inventory(git, repository, later)
+    assert inventory is not None
+    assert name in inventory.others
+    run(repository, "add", "-f", name)
+    assert name in (await state(git, repository)).fingerprints, "what git tracks is the user's"
+    run(repository, "commit", "-qm", "x")
+    assert [file.path for file in (await changed_files(git, before)).files] == [name]
+    (repository / name).write_text("two\n")
+    dirty = await state(git, repository)
+    inventory = await take_inventory(git, repository, dirty)
+    assert inventory is not None
+    assert (name in inventory.kept, name in inventory.others) == (False, True)
+
+
+async def test_records_of_ours_are_not_counted_as_untracked(repository: Path, clock: VirtualClock) -> None:
+    git = Git(clock, dict(os.environ), OwnRecords(DataHome(repository, repository), repository / "notes"))
+    for name in ("notes/kept.md", "notes/0123abcd/coding/0001.md", "notes/other.md"):
+        (repository / name).parent.mkdir(parents=True, exist_ok=True)
+        (repository / name).write_text("one\n")
+    run(repository, "add", "notes/kept.md")
+    assert (await git.facts(repository)).untracked == 1

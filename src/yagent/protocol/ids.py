@@ -10,6 +10,8 @@ CallId: TypeAlias = str
 AskId: TypeAlias = str
 
 DIRECTOR = "director"
+SESSION_FORM = r"[0-9a-f]{8}"
+"""A regular expression: how ids of sessions look, by which their boards and logs are named too."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -80,11 +80,6 @@ class DataHome:
         """Deliverables too long for the conversation."""
         return self.data_dir / "artifacts"
 
-    @property
-    def records(self) -> tuple[Path, ...]:
-        """What yagent writes by itself, and nobody else."""
-        return (self.data_dir, self.logs_dir, self.notes_dir, self.settings_file)
-
     def rollout_dir(self, project: str) -> Path:
         """Records of runs in one project, given its `project_id`."""
         return self.data_dir / "rollout" / project

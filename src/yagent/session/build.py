@@ -73,6 +73,7 @@ from yagent.workspace.actions import Decision, ReadPath
 from yagent.workspace.git import Git
 from yagent.workspace.grants import Grants
 from yagent.workspace.guard import too_wide_for_yolo
+from yagent.workspace.own_records import OwnRecords
 from yagent.workspace.permissions import Mode, Permissions, PermissionSettings
 from yagent.workspace.search import Searcher
 from yagent.workspace.shell import Shell
@@ -272,7 +273,7 @@ class _Parts:
     def _git(self) -> Git:
         """Git, without what yagent writes by itself: that is nobody's change."""
         environ = self.request.environ
-        return Git(self.clock, environ, (*self.home.records, notes_root(environ, self.home, user_home(environ))))
+        return Git(self.clock, environ, OwnRecords(self.home, notes_root(environ, self.home, user_home(environ))))
 
     def _searcher(self) -> Searcher:
         return Searcher(self.clock, self.request.environ, binaries=self.home.binaries_dir)

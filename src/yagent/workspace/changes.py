@@ -30,7 +30,8 @@ _FIELDS_BEFORE_PATH = {b"1": 7, b"u": 9}
 class WorkspaceState:
     """What differed from the last commit at some moment: a fingerprint for each such path, None where the file was gone.
 
-    `new` are the paths that the commit does not have. `root` is None outside a repository, `head` without a commit. `note` says why not
+    `new` are the paths that the commit does not have. `records` are files of our own that git does not track: they are told nowhere as
+    changed, but what is there is not lost either. `root` is None outside a repository, `head` without a commit. `note` says why not
     everything could be looked at, None when it could.
     """
 
@@ -39,6 +40,7 @@ class WorkspaceState:
     fingerprints: Mapping[str, str | None] = field(repr=False)
     new: frozenset[str] = field(repr=False)
     note: str | None = None
+    records: frozenset[str] = field(default=frozenset(), repr=False)
 
 
 def state_data(state: WorkspaceState) -> dict[str, Any] | None:
@@ -85,11 +87,13 @@ async def state(git: Git, directory: Path, place: Place | None = None) -> Worksp
         head = await git.head(located.root)
         return WorkspaceState(located.root, head, {}, frozenset(), f"changes are not known: {reason(answer, 'git status')}")
     head, every = _parsed_status(answer.output)
-    entries = [(code, name) for code, name in every if not git.is_record(located.root, name)]
+    records = frozenset(name for code, name in every if code == b"??" and git.is_record(located.root, name))
+    entries = [(code, name) for code, name in every if name not in records]
     note = f"more than {CHANGED_LIMIT} files differ from the last commit" if len(entries) > CHANGED_LIMIT else None
     chosen = entries[:CHANGED_LIMIT]
     prints = await supervise.in_thread(_fingerprints, located.root, [name for _, name in chosen])
-    return WorkspaceState(located.root, head, prints, frozenset(name for code, name in chosen if code[:1] in b"?A"), note)
+    new = frozenset(name for code, name in chosen if code[:1] in b"?A")
+    return WorkspaceState(located.root, head, prints, new, note, records)
 
 
 async def changed_files(git: Git, since: WorkspaceState) -> ChangedFiles:
@@ -144,7 +148,7 @@ async def _committed(git: Git, since: WorkspaceState, now: WorkspaceState) -> tu
     fields = answer.output.split(b"\0")
     words: dict[bytes, ChangeKind] = {b"A": "added", b"D": "deleted"}
     named = [(status, os.fsdecode(path)) for status, path in zip(fields[::2], fields[1::2], strict=False)]
-    return {path: words.get(status, "modified") for status, path in named if not git.is_record(since.root, path)}, None
+    return {path: words.get(status, "modified") for status, path in named}, None
 
 
 def _fingerprints(root: Path, paths: Iterable[str]) -> dict[str, str | None]:

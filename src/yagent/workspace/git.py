@@ -14,6 +14,7 @@ from typing import Any
 from yagent.records import dataclass
 from yagent.runtime.clock import Clock
 from yagent.runtime.supervise import together
+from yagent.workspace.own_records import OwnRecords
 from yagent.workspace.processes import Captured, ProcessError, Program, capture
 
 TIME_LIMIT = 10.0
@@ -75,12 +76,12 @@ class Place:
 class Git:
     """Asks git. `environment` is the user's own; everything in it that redirects git is left out.
 
-    What is below `records`, or named like one of them with a suffix, is written by us and counts neither as changed nor as there.
+    What git does not track and `records` hold is written by us, and is told as nobody's change.
     """
 
-    def __init__(self, clock: Clock, environment: Mapping[str, str], records: Sequence[Path] = ()) -> None:
+    def __init__(self, clock: Clock, environment: Mapping[str, str], records: OwnRecords | None = None) -> None:
         self._clock = clock
-        self._records = tuple(os.path.realpath(path) for path in records)
+        self._records = records
         self._was_silent = False
         self._environment = {name: value for name, value in environment.items() if not name.startswith("GIT_")} | {
             "GIT_OPTIONAL_LOCKS": "0",
@@ -135,9 +136,8 @@ class Git:
         return GitFacts(is_repository=False, note=reason(answer, "git"))
 
     def is_record(self, root: Path, name: str) -> bool:
-        """Whether a path that git names below the root of a repository is of our own records."""
-        path = os.path.join(root, name.rstrip("/"))
-        return any(path == each or path.startswith((each + os.sep, each + ".")) for each in self._records)
+        """Whether an untracked path, named as git does below the root of a repository, is of our own records."""
+        return self._records is not None and self._records.hold(root, name)
 
     async def head(self, root: Path) -> str | None:
         """The id of the current commit; None when there is none yet."""

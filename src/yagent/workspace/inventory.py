@@ -47,7 +47,7 @@ async def take_inventory(git: Git, workspace: Path, state: WorkspaceState, *, mo
         return None
     plain, unusual, repositories = _index(tracked.output)
     changed = {name for name, print_ in state.fingerprints.items() if print_ is not None}
-    looked_at = (*changed, *unusual, *(os.fsdecode(name) for name in ignored.output.split(b"\0") if name))
+    looked_at = (*changed, *state.records, *unusual, *(os.fsdecode(name) for name in ignored.output.split(b"\0") if name))
     return await in_thread(_Look(state.root, most).inventory, plain - changed, looked_at, repositories)
 
 
