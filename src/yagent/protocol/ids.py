@@ -2,6 +2,7 @@
 
 from typing import TypeAlias
 
+from yagent.patterns import pattern
 from yagent.records import dataclass
 
 SessionId: TypeAlias = str
@@ -12,6 +13,12 @@ AskId: TypeAlias = str
 DIRECTOR = "director"
 SESSION_FORM = r"[0-9a-f]{8}"
 """A regular expression: how ids of sessions look, by which their boards and logs are named too."""
+_SESSION = pattern(SESSION_FORM)
+
+
+def is_session_id(text: str) -> bool:
+    """Whether a text looks as ids of sessions do."""
+    return _SESSION.fullmatch(text) is not None
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,6 +13,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any, BinaryIO
 
+from yagent.patterns import pattern
 from yagent.records import dataclass
 from yagent.rollout.records import VERSION, Entry, EventMessage, ResponseItem, SessionMeta, TurnContext, from_payload, is_progress
 from yagent.runtime.atomic import NotRegularFileError
@@ -22,6 +23,7 @@ LINE_LIMIT = 64 * 1024 * 1024  # bytes; a longer line is damage, not a record
 TOLD = 100  # skipped lines an account describes one by one
 NOT_A_FILE = "left out (not a regular file)"
 NOT_OWN = "left out (belongs to another user)"
+_ID = pattern(r"[A-Za-z0-9-]+")
 _DECODER = json.JSONDecoder()
 _CHUNK = 1024 * 1024
 _HEAD_RECORDS = 16  # the prompt is among the first of a file
@@ -116,9 +118,9 @@ def _parsed(text: bytes, account: Account) -> Entry:
 
 
 def session_of(path: Path) -> str:
-    """The session id in a file's name, "" when the name is none of ours."""
+    """The session id in a file's name, "" when the name is none of ours: an id is never a dot or two, nor anything else that leads away."""
     parts = path.stem.split("_", 2)
-    return parts[1] if path.suffix == ".jsonl" and len(parts) > 1 else ""
+    return parts[1] if path.suffix == ".jsonl" and len(parts) > 1 and _ID.fullmatch(parts[1]) else ""
 
 
 def session_files(directory: Path, prefix: str) -> dict[str, list[Path]]:

@@ -20,6 +20,8 @@ class Removable:
     size: int = 0
     in_use: bool = False
     forks: tuple[str, ...] = ()  # sessions that begin in it and are not removed with it
+    board: str = ""  # where its notes are
+    sharing: frozenset[str] = frozenset()  # the other sessions whose notes are there
 
 
 @dataclass(slots=True)
@@ -39,14 +41,15 @@ def held(wanted: Mapping[str, Sequence[Path]]) -> Iterator[list[Removable]]:
     Raises OSError when their directory cannot be read.
     """
     with ExitStack() as stack:
-        forks = {place: _forks(place) for place in {files[0].parent for files in wanted.values()}}
+        known = {place: _Neighbours(place) for place in {files[0].parent for files in wanted.values()}}
         yield [
             Removable(
                 session,
                 files,
                 sum(path.lstat().st_size for path in files),
                 not _locked(files[0], stack),
-                _left(forks[files[0].parent].get(session, ()), wanted),
+                _left(known[files[0].parent].forks.get(session, ()), wanted),
+                *known[files[0].parent].board(session),
             )
             for session, files in wanted.items()
         ]
@@ -79,18 +82,27 @@ def _locked(path: Path, stack: ExitStack) -> bool:
     return try_lock(descriptor, path)
 
 
-def _forks(directory: Path) -> dict[str, list[str]]:
-    """Which sessions begin in which."""
-    found: dict[str, list[str]] = {}
-    for path in sorted(directory.iterdir()):
-        if session_of(path) and not is_delegation(path):
-            try:
-                meta = beginning(path).meta
-            except (OSError, NotRegularFileError):
-                continue  # what cannot be read begins nowhere
-            if meta is not None and meta.forked_from:
-                found.setdefault(str(meta.forked_from.get("session", "")), []).append(meta.session)
-    return found
+class _Neighbours:
+    """The sessions of one directory: which begin in which, and on which boards their notes are."""
+
+    def __init__(self, directory: Path) -> None:
+        self.forks: dict[str, list[str]] = {}
+        self._boards: dict[str, str] = {}
+        for path in sorted(directory.iterdir()):
+            if session_of(path) and not is_delegation(path):
+                try:
+                    meta = beginning(path).meta
+                except (OSError, NotRegularFileError):
+                    continue  # what cannot be read begins nowhere
+                if meta is not None:
+                    self._boards.setdefault(session_of(path), meta.board_id or session_of(path))
+                if meta is not None and meta.forked_from:
+                    self.forks.setdefault(str(meta.forked_from.get("session", "")), []).append(meta.session)
+
+    def board(self, session: str) -> tuple[str, frozenset[str]]:
+        """The board of a session, and the other sessions that use it."""
+        board = self._boards.get(session, session)
+        return board, frozenset(each for each, its in self._boards.items() if its == board and each != session)
 
 
 def _left(forks: Sequence[str], removed: Collection[str]) -> tuple[str, ...]:

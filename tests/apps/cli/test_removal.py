@@ -26,8 +26,8 @@ def names(project: Path) -> list[str]:
     return sorted(path.name for path in rollouts(project).glob("*.jsonl"))
 
 
-def fork_of(session: str, project: Path, new: str) -> Path:
-    record = SessionMeta(new, "director", str(project), "1", forked_from={"session": session, "ordinal": 3})
+def fork_of(session: str, project: Path, new: str, board: str = "") -> Path:
+    record = SessionMeta(new, "director", str(project), "1", board_id=board, forked_from={"session": session, "ordinal": 3})
     return write(project, f"20260102-100000_{new}.jsonl", record)
 
 
@@ -42,22 +42,113 @@ def test_every_file_of_a_session_goes_and_no_other(project: Path, capfd: pytest.
     assert run(capfd, "list")[1].count("\n") == 1
 
 
-@pytest.mark.parametrize("forked", [False, True])
-def test_its_notes_and_logs_go_with_a_session_and_no_others(project: Path, capfd: pytest.CaptureFixture[str], forked: bool) -> None:
-    a_whole_session(project)
-    if forked:
-        fork_of("abcd1", project, "fork")
+MINE = "0123abcd"
+BOARD = f"notes/{MINE}/repo/0001.md"
+
+
+def lay(project: Path, *names: str) -> Path:
+    """Files in the data directory."""
     home = rollouts(project).parents[2]
-    mine, notes = ["logs/abcd1-1/tool-2026-01-01.log", "logs/abcd1/llm-2026-01-01.log"], "notes/abcd1/repo/0001.md"
-    others = ["logs/abcd1x-1/tool-2026-01-01.log", "logs/app-2026-01-01.log", "notes/abcd/repo/0001.md"]
-    for name in (*mine, notes, *others):
+    for name in names:
         (home / name).parent.mkdir(parents=True, exist_ok=True)
         (home / name).write_text("text")
-    code, _, err = run(capfd, "rm", "abcd1", "--yes", "--force")
-    assert (code, err.startswith(f"yagent: {4 if forked else 5} files removed, ")) == (0, True), err
-    assert [(home / name).exists() for name in (*mine, notes)] == [False, False, forked]
+    return home
+
+
+@pytest.mark.parametrize("forked", [False, True])
+def test_its_notes_and_logs_go_with_a_session_and_no_others(project: Path, capfd: pytest.CaptureFixture[str], forked: bool) -> None:
+    write(project, f"20260101-100000_{MINE}.jsonl", meta(MINE, project), ended("agent_exit"))
+    if forked:
+        fork_of(MINE, project, "fedcba98", MINE)
+    mine = [f"logs/{MINE}-1/tool-2026-01-01.log", f"logs/{MINE}/llm-2026-01-01.log"]
+    others = [f"logs/{MINE}x-1/tool-2026-01-01.log", "logs/app-2026-01-01.log", "notes/0123abc/repo/0001.md"]
+    home = lay(project, *mine, BOARD, *others)
+    code, _, err = run(capfd, "rm", MINE, "--yes", "--force")
+    assert (code, err.startswith(f"yagent: {3 if forked else 4} files removed, ")) == (0, True), err
+    assert [(home / name).exists() for name in (*mine, BOARD)] == [False, False, forked]
     assert all((home / name).exists() for name in others)
-    assert not (home / "logs/abcd1-1").exists()
+    assert not (home / f"logs/{MINE}-1").exists()
+
+
+@pytest.mark.parametrize("arguments", [("rm", "{}", "--force"), ("rm", "--older-than", "1d", "--force")])
+@pytest.mark.parametrize("session", [".", "..", "logs", "0123abcd-x", "0123ABCD", "0123abcd\n"])
+def test_a_record_with_an_odd_name_takes_nothing_else_with_it(
+    project: Path, capfd: pytest.CaptureFixture[str], session: str, arguments: tuple[str, ...]
+) -> None:
+    at = "2020-01-01T10:00:00+00:00"
+    write(project, f"20200101-100000_{session}.jsonl", meta(session, project), ended("agent_exit"), at=at)
+    write(project, "20200101-100000_fedcba98.jsonl", SessionMeta("fedcba98", "director", str(project), "1", board_id=session), at=at)
+    kept = (
+        "config/config.toml",
+        "notes/0123abcd/a/0001.md",
+        "notes/a.md",
+        f"notes/{session}/a.md",
+        f"logs/{session}-1/a.log",
+        "logs/a.log",
+    )
+    home = lay(project, *kept)
+    run(capfd, *(part.format(session) for part in arguments), "--yes")
+    run(capfd, "rm", "fedcba98", "--yes", "--force")
+    assert not [name for name in kept if not (home / name).exists()]
+
+
+@pytest.mark.parametrize(("order", "left"), [((MINE, "fedcba98"), [True, False]), (("fedcba98", MINE), [True, False])])
+def test_a_board_goes_with_the_last_session_that_uses_it(
+    project: Path, capfd: pytest.CaptureFixture[str], order: tuple[str, ...], left: list[bool]
+) -> None:
+    write(project, f"20260101-100000_{MINE}.jsonl", meta(MINE, project), ended("agent_exit"))
+    fork_of(MINE, project, "fedcba98", MINE)
+    home = lay(project, BOARD)
+    seen = []
+    for session in order:
+        run(capfd, "rm", session, "--yes", "--force")
+        seen.append((home / BOARD).exists())
+    assert seen == left
+
+
+def test_a_board_stays_while_a_fork_of_a_fork_uses_it(project: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    write(project, f"20260101-100000_{MINE}.jsonl", meta(MINE, project), ended("agent_exit"))
+    fork_of(MINE, project, "fedcba98", MINE)
+    fork_of("fedcba98", project, "99999999", MINE)
+    home = lay(project, BOARD)
+    assert run(capfd, "rm", MINE, "fedcba98", "--yes", "--force")[0] == 0
+    assert (home / BOARD).exists()
+    assert run(capfd, "rm", "99999999", "--yes")[0] == 0
+    assert not (home / BOARD).exists()
+
+
+def test_a_session_and_its_fork_that_go_together_take_their_board_with_them(project: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    write(project, f"20260101-100000_{MINE}.jsonl", meta(MINE, project), ended("agent_exit"))
+    fork_of(MINE, project, "fedcba98", MINE)
+    home = lay(project, BOARD)
+    assert run(capfd, "rm", MINE, "fedcba98", "--yes")[0] == 0
+    assert not (home / BOARD).parents[1].exists()
+
+
+def test_a_board_stays_where_a_fork_that_is_old_as_well_is_open(project: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    at = "2020-01-01T10:00:00+00:00"
+    write(project, f"20200101-100000_{MINE}.jsonl", meta(MINE, project), ended("agent_exit"), at=at)
+    record = SessionMeta("fedcba98", "director", str(project), "1", board_id=MINE, forked_from={"session": MINE, "ordinal": 3})
+    fork = write(project, "20200102-100000_fedcba98.jsonl", record, at=at)
+    home = lay(project, BOARD)
+    with fork.open("rb") as stream:
+        fcntl.flock(stream, fcntl.LOCK_EX)
+        run(capfd, "rm", "--older-than", "1d", "--yes", "--force")
+    assert (home / BOARD).exists()
+
+
+def test_a_directory_with_more_than_a_path_can_name_goes_too(project: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    write(project, f"20260101-100000_{MINE}.jsonl", meta(MINE, project), ended("agent_exit"))
+    home = lay(project, BOARD)
+    inner = os.open((home / BOARD).parent, os.O_RDONLY)
+    for _ in range(30):
+        os.mkdir("d" * 200, dir_fd=inner)
+        outer, inner = inner, os.open("d" * 200, os.O_RDONLY, dir_fd=inner)
+        os.close(outer)
+    os.close(os.open("file", os.O_WRONLY | os.O_CREAT, dir_fd=inner))
+    os.close(inner)
+    code, _, err = run(capfd, "rm", MINE, "--yes")
+    assert (code, (home / BOARD).parents[1].exists()) == (0, False), err
 
 
 def test_where_nobody_can_be_asked_it_takes_yes(project: Path, capfd: pytest.CaptureFixture[str]) -> None:

@@ -2,7 +2,8 @@
 
 import os
 import shutil
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from contextlib import suppress
 from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Annotated, ClassVar
@@ -17,6 +18,7 @@ from yagent.apps.cli.terminal_line import ask_line
 from yagent.config.values import duration_seconds
 from yagent.errors import YagentError
 from yagent.patterns import pattern
+from yagent.protocol.ids import is_session_id
 from yagent.protocol.stop import FAILED, USAGE
 from yagent.protocol.visible import visible
 from yagent.records import dataclass
@@ -65,7 +67,7 @@ def command(context: typer.Context, options: RemoveOptions) -> None:
             if not going:
                 return
             _agreed(going, options)
-            _remove(going, lambda each: _beside(each, notes, home.logs_dir))
+            _remove(going, lambda each, gone: _beside(each, gone, notes, home.logs_dir))
         for place in {files[0].parent for files in wanted.values()}:
             list_sessions(place, 1)  # what is listed is then up to date
 
@@ -140,22 +142,24 @@ def _agreed(going: Sequence[Removable], options: RemoveOptions) -> None:
         raise RemovalRefused("Nothing was removed.")
 
 
-def _beside(removed: Removable, notes: Path, logs: Path) -> list[Path]:
-    """What else is of this session alone: the logs of its tasks, and its notes unless a fork goes on with them."""
-    board = [] if removed.forks else [notes / removed.session]
-    names = os.listdir(logs) if logs.is_dir() else []
+def _beside(removed: Removable, gone: Collection[str], notes: Path, logs: Path) -> list[Path]:
+    """What else is of this session alone: the logs of its tasks, and its notes unless a session that is not gone goes on with them.
+
+    What is not named as sessions are is nobody's: any text may stand in a record and in its name, and this is removed for good.
+    """
+    board = [notes / removed.board] if is_session_id(removed.board) and removed.sharing.issubset(gone) else []
+    names = os.listdir(logs) if is_session_id(removed.session) and logs.is_dir() else []
     tasks = [logs / name for name in names if name.startswith(removed.session) and _OF_TASK.fullmatch(name[len(removed.session) :])]
     return [place for place in (*board, *tasks) if place.is_dir() and not place.is_symlink()]
 
 
-def _remove(going: Sequence[Removable], beside: Callable[[Removable], Iterable[Path]]) -> None:
+def _remove(going: Sequence[Removable], beside: Callable[[Removable, Collection[str]], Iterable[Path]]) -> None:
     removed = remove(going)
-    for place in (place for each in going if each.session in removed.sessions for place in beside(each)):
+    for place in (place for each in going if each.session in removed.sessions for place in beside(each, removed.sessions)):
         try:
-            files = [path for path in place.rglob("*") if not path.is_dir()]
-            size = sum(path.lstat().st_size for path in files)
+            files, size = _counted(place)
             shutil.rmtree(place)
-            removed.files, removed.size = removed.files + len(files), removed.size + size
+            removed.files, removed.size = removed.files + files, removed.size + size
         except OSError as problem:
             removed.failures.append(f"{problem.filename}: {problem.strerror}")
     for failure in removed.failures:
@@ -164,6 +168,16 @@ def _remove(going: Sequence[Removable], beside: Callable[[Removable], Iterable[P
     write_to_standard_error(f"yagent: {removed.files} files removed, {_bytes(removed.size)}.")
     if removed.failures:
         raise SystemExit(FAILED)
+
+
+def _counted(place: Path) -> tuple[int, int]:
+    """How many files are below a directory, and their bytes, as far as they can be looked at."""
+    files, size = 0, 0
+    for directory, _, names in os.walk(place):
+        for name in names:
+            with suppress(OSError):
+                files, size = files + 1, size + os.lstat(os.path.join(directory, name)).st_size
+    return files, size
 
 
 def _bytes(size: int) -> str:
