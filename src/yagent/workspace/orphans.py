@@ -8,12 +8,16 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
+from typing import TypeVar
 
 from yagent.runtime.supervise import whole_program
 from yagent.workspace.process_table import Family, Origin, children_of, family_of, group_of
 
+Children = Callable[[int], Iterable[int]]
+Look = Callable[[Origin, frozenset[int] | None, int | None], Family]
+T = TypeVar("T")
 _PR_SET_CHILD_SUBREAPER = 36  # Source: prctl(2)
 
 
@@ -27,6 +31,16 @@ class _Account:
         self.starts = 0
         self.commands: dict[str, Origin] = {}  # by their marks
 
+    def seen(self, look: Callable[[frozenset[int]], T]) -> T | None:
+        """What a look shows that is told which children are ours. None when one of ours was being started at any moment of it, so that its
+        number may have been missing. The order of the reads matters: the event loop's thread may go on between any two of them."""
+        starts = self.starts
+        if self.under_way:
+            return None
+        own = frozenset(self.own)
+        found = look(own)
+        return None if self.under_way or starts != self.starts else found
+
 
 _account = _Account()
 
@@ -34,8 +48,8 @@ _account = _Account()
 @contextmanager
 def starting() -> Iterator[set[int]]:
     """Around the start of a program of ours, whose number the block adds to what it is given."""
-    _account.starts += 1
     _account.under_way += 1
+    _account.starts += 1  # second: who has read the new number must see that the start is under way
     try:
         yield _account.own
     finally:
@@ -51,7 +65,7 @@ def adopt() -> bool:
     """From now on orphans come to us. Not where the process is not wholly ours, or has children from before its program began: then
     nobody could tell theirs from ours. Blocks."""
     _account.adopting = False
-    if sys.platform != "linux" or not whole_program() or _strangers():
+    if sys.platform != "linux" or not whole_program() or _strangers(os.getpid(), children_of):
         return False
     try:
         import ctypes
@@ -62,17 +76,13 @@ def adopt() -> bool:
     return _account.adopting
 
 
-def adopted() -> tuple[int, ...] | None:
+def adopted(children: Children = children_of) -> tuple[int, ...] | None:
     """The children that we did not start, ended ones included; None when that cannot be told: one of ours is being started. Blocks."""
-    return _strangers() if _account.adopting and whole_program() else ()
+    return _strangers(os.getpid(), children) if _account.adopting and whole_program() else ()
 
 
-def _strangers() -> tuple[int, ...] | None:
-    if _account.under_way:
-        return None
-    starts, own = _account.starts, set(_account.own)
-    found = tuple(pid for pid in children_of(os.getpid()) if pid not in own)
-    return found if starts == _account.starts else None
+def _strangers(us: int, children: Children) -> tuple[int, ...] | None:
+    return _account.seen(lambda own: tuple(pid for pid in children(us) if pid not in own))
 
 
 def reap() -> None:
@@ -117,15 +127,14 @@ def commands_run() -> bool:
     return bool(_account.commands)
 
 
-def known_family(origin: Origin) -> Family:
+def known_family(origin: Origin, look: Look = family_of) -> Family:
     """`family_of` the origin, with the orphans that it brought. Those that may also be of another command that runs, because they
     are younger than both and say nothing of themselves, are left for whichever of the two ends last. Blocks."""
-    others = [other.started for other in tuple(_account.commands.values()) if other.marker != origin.marker]
-    starts, own, ready = _account.starts, frozenset(_account.own), not _account.under_way
+
+    def with_orphans(own: frozenset[int]) -> Family:
+        others = [other.started for other in tuple(_account.commands.values()) if other.marker != origin.marker]
+        return look(origin, own, min(others, default=None))
+
     if not _account.adopting or not whole_program():
-        return family_of(origin)
-    if ready:
-        family = family_of(origin, own, min(others, default=None))
-        if starts == _account.starts:
-            return family
-    return Family(family_of(origin).members, settled=False)
+        return look(origin, None, None)
+    return _account.seen(with_orphans) or Family(look(origin, None, None).members, settled=False)
