@@ -1,4 +1,4 @@
-"""A child of ours that is just being started is never taken for an orphan, however the event loop's thread and the one that looks take turns."""
+"""A child of ours that is being started is never taken for an orphan, however the threads that start and look take turns."""
 
 from __future__ import annotations
 
@@ -106,7 +106,7 @@ def every_turn(ask):
     return [[each for each in turns if turn(ask, *each)[0]], len(turns), steps, places]
 
 async def main():
-    assert orphans.adopt()
+    assert orphans.adopt(os.getpid())
     print(json.dumps(every_turn(globals()[sys.argv[1]])))
 
 supervise.run(main())
@@ -121,3 +121,56 @@ def test_a_start_at_any_moment_of_a_look_makes_no_orphan_of_the_child(ask: str) 
     assert places > 5
     assert tried > 100
     assert taken == []
+
+
+ADOPTING = """
+import json, os
+from yagent.runtime import supervise
+from yagent.workspace import orphans
+
+none = lambda us: ()
+us = os.getpid()
+
+async def main():
+    said = [orphans.adopt(1, none), orphans.adopt(us, lambda us: (77,))]
+    with orphans.starting():
+        said += [orphans.adopt(us, none), orphans.adopt(us, lambda us: (77,))]
+    return [*said, orphans.adopt(us, none)]
+
+before = orphans.adopt(us, none)
+said = supervise.run(main())
+print(json.dumps([before, *said, orphans.adopt(us, none)]))
+"""
+
+
+def test_orphans_are_asked_for_only_where_all_children_are_known() -> None:
+    done = subprocess.run([sys.executable, "-c", ADOPTING], check=True, timeout=60, stdout=subprocess.PIPE, text=True)
+    assert json.loads(done.stdout) == [False, False, False, None, None, True, False]
+
+
+GROUPS = """
+import json, os, subprocess
+from yagent.runtime import supervise
+from yagent.workspace import orphans
+
+def is_told(group):
+    with subprocess.Popen(["sleep", "60"], process_group=group) as child:
+        groups = orphans.orphaned_groups()
+        child.kill()
+    return bool(groups)
+
+async def main():
+    assert orphans.adopt(os.getpid())
+    ours = [os.getpgrp(), os.getsid(0), os.getpgid(os.getppid())]
+    assert len(set(ours)) == 3
+    return [is_told(0), *map(is_told, ours)]
+
+print(json.dumps(supervise.run(main())))
+"""
+
+
+def test_no_group_that_we_are_in_or_come_from_is_an_orphans() -> None:
+    line = 'set -m; bash -c \'set -m; "$@"; :\' bash "$@"; :'
+    words = ["bash", "-c", line, "bash", sys.executable, "-c", GROUPS]
+    done = subprocess.run(words, check=True, timeout=60, stdout=subprocess.PIPE, text=True, start_new_session=True)
+    assert json.loads(done.stdout) == [True, False, False, False]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import signal
 import subprocess
 import sys
@@ -102,3 +103,16 @@ def test_what_hides_ends_too_when_we_are_killed(tmp_path: Path, line: str) -> No
         process.send_signal(signal.SIGKILL)
         process.wait(10)
     assert gone(nap)
+
+
+def test_a_child_from_before_is_let_be_also_when_it_is_first_looked_for_while_a_program_starts(tmp_path: Path) -> None:
+    nap = unique_sleep()
+    within = "with orphans.starting():\n            await shell.run('true', here)\n        result = await shell.run(line, here)"
+    program = PROGRAM.replace("result = await shell.run(line, here)", within)
+    words = ["bash", "-c", f'{nap} & exec "$@"', "bash", sys.executable, "-c", program, str(tmp_path), "", "true"]
+    with subprocess.Popen(words, stdout=subprocess.PIPE, text=True, start_new_session=True) as process:
+        assert process.stdout is not None
+        said = process.stdout.readline()
+        assert running(nap)
+        os.killpg(process.pid, signal.SIGKILL)
+    assert json.loads(said) == [[], 0, 0]

@@ -18,6 +18,7 @@ from yagent.workspace.process_table import Family, Origin, children_of, family_o
 Children = Callable[[int], Iterable[int]]
 Look = Callable[[Origin, frozenset[int] | None, int | None], Family]
 T = TypeVar("T")
+_FIRST = 1  # the process to which all orphans of a system, or of a container, come
 _PR_SET_CHILD_SUBREAPER = 36  # Source: prctl(2)
 
 
@@ -61,11 +62,15 @@ def reaped(pid: int) -> None:
     _account.own.discard(pid)
 
 
-def adopt() -> bool:
-    """From now on orphans come to us. Not where the process is not wholly ours, or has children from before its program began: then
-    nobody could tell theirs from ours. Blocks."""
+def adopt(us: int, children: Children = children_of) -> bool | None:
+    """From now on orphans come to us, the process `us`. Not where they do anyway, where the process is not wholly ours, or has children
+    from before its program began: then nobody could tell theirs from ours. None while that cannot be told, because one of ours is being
+    started: ask again. Blocks."""
+    strangers = _strangers(us, children) if sys.platform == "linux" and us != _FIRST and whole_program() else (us,)
+    if strangers is None:
+        return None
     _account.adopting = False
-    if sys.platform != "linux" or not whole_program() or _strangers(os.getpid(), children_of):
+    if strangers:
         return False
     try:
         import ctypes
@@ -102,13 +107,14 @@ def _any_ended() -> bool:
         return False
 
 
-def orphaned_groups() -> frozenset[int] | None:
-    """The process groups of orphans that run and are no command's, after reaping; None when that cannot be told. Blocks."""
+def orphaned_groups(children: Children = children_of) -> frozenset[int] | None:
+    """The process groups of orphans that run and are no command's, nor those we are in or were started from, after reaping; None when
+    that cannot be told. Blocks."""
     reap()
-    found = adopted()
+    found = adopted(children)
     if found is None:
         return None
-    known = {os.getpgrp(), *(origin.group for origin in tuple(_account.commands.values()))}
+    known = {os.getpgrp(), os.getsid(0), group_of(os.getppid()), *(origin.group for origin in tuple(_account.commands.values()))}
     return frozenset(group for pid in found if (group := group_of(pid)) and group not in known)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import secrets
 import shutil
 import signal
@@ -125,7 +126,7 @@ class Shell:
         self._unsaid: list[str] = []
         self._program = ""
         self._work = supervise.Domain("shell")
-        self._adopts = False
+        self._adopts: bool | None = None
         self._watch: supervise.Handle[None] | None = None
 
     async def __aenter__(self) -> Self:
@@ -195,6 +196,7 @@ class Shell:
         """
         require_runnable(command)
         prepared = await self._prepare()
+        await self._may_adopt()
         if not await supervise.in_thread(directory.is_dir):
             raise ShellError(f"cannot run a command in {directory}: there is no such directory")
         self._calls += 1
@@ -221,7 +223,7 @@ class Shell:
         if self._lifeline is not None:
             self._lifeline.add(child.pid)
         begun.append(Running(child, origin_of(child.pid, marker), partial(self._ended, child.pid)))
-        if self._adopts and self._lifeline is not None and (self._watch is None or self._watch.done()):
+        if self._adopts is not False and self._lifeline is not None and (self._watch is None or self._watch.done()):
             self._watch = self._work.go("orphans", self._watch_orphans(self._lifeline))
 
     async def _watch_orphans(self, lifeline: Lifeline) -> None:
@@ -229,6 +231,7 @@ class Shell:
         told: frozenset[int] = frozenset()
         while orphans.commands_run():
             await self.clock.sleep(_WATCH)
+            await self._may_adopt()
             groups = await supervise.in_thread(orphans.orphaned_groups)
             if groups is not None:
                 for group in groups - told:
@@ -265,6 +268,12 @@ class Shell:
                 self._prepared = await self._first_preparation()
         return self._prepared
 
+    async def _may_adopt(self) -> None:
+        """Ask for orphans, as often as it cannot be told whether they may come to us."""
+        async with self._preparing:
+            if self._adopts is None:
+                self._adopts = await supervise.in_thread(orphans.adopt, os.getpid())
+
     async def _first_preparation(self) -> ChildEnvironment:
         await supervise.in_thread(atomic.make_private_directory, self.temporary)
         prepared = child_environment(
@@ -275,7 +284,6 @@ class Shell:
             # Lines are judged as bash reads them; another shell may read them as something else.
             raise ShellError("no command can be run: there is no bash on PATH, and lines are judged as bash reads them; install bash")
         self._program = bash
-        self._adopts = await supervise.in_thread(orphans.adopt)
         if prepared.changing:
             names = ", ".join(name.removeprefix("BASH_FUNC_").removesuffix("%%") for name in prepared.changing)
             self._unsaid.append(f"commands do not get these, which would change what a line means to bash: {names}")
