@@ -43,6 +43,18 @@ async def test_a_reply_in_another_format_names_the_setting_at_once(
     assert len(server.requests) == 1
 
 
+@pytest.mark.parametrize("form", ["stream", "whole"])
+@pytest.mark.parametrize("marks", [{"object": "response"}, {"type": "message", "content": [], "stop_reason": None}, {"choices": []}])
+async def test_an_error_of_the_server_is_told_whatever_its_document_looks_like(
+    api_format: str, form: str, marks: dict[str, object], make_engine: EngineMaker
+) -> None:
+    document = json.dumps({"error": {"message": "the model is on holiday", "code": 400, "type": "invalid_request_error"}, **marks})
+    body = document if form == "whole" else f"data: {document}\n\n"
+    async with RawServer(says(whole(body.encode()))) as server:
+        with pytest.raises(ModelError, match="on holiday"):
+            await events_of(dialogue(make_engine(api_format, base_url=f"http://127.0.0.1:{server.port}/v1")))
+
+
 async def test_what_arrives_together_is_told_together_in_order_and_before_what_fails(make_engine: EngineMaker) -> None:
     pieces = [*({"reasoning_content": "t"} for _ in range(300)), *({"content": "w"} for _ in range(300)), {"reasoning_content": "again"}]
     stream = chat_stream(*pieces).partition("data: [DONE]")[0] + 'data: {"error": {"message": "over", "code": 400}}\n\n'

@@ -9,12 +9,15 @@ _MESSAGES = {"message_start", "content_block_start", "content_block_delta", "mes
 
 
 def foreign_format(text: str, expected: str) -> str | None:
-    """The `api_format` that a stream event or a whole reply is clearly in, None when it is the expected one or cannot be told."""
+    """The `api_format` that a stream event or a whole reply is clearly in, None when it is the expected one or cannot be told.
+
+    A document with an error is for the decoder, whatever it looks like: the server's own words say more.
+    """
     try:
         document = json_text.loads(text)
     except ValueError:
         return None
-    found = _formats(document) if isinstance(document, Mapping) else []
+    found = _formats(document) if isinstance(document, Mapping) and not document.get("error") else []
     return found[0] if found and expected not in found else None
 
 
