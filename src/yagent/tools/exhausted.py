@@ -1,15 +1,16 @@
 """When the machine has no more to give: that is no failure of a tool, and the same call may succeed in a moment."""
 
 import errno
+import subprocess
 from collections.abc import Mapping
 from typing import Final
 
 _LACKING: Final[Mapping[int, str]] = {
     errno.EMFILE: "open files",
     errno.ENFILE: "open files",
-    errno.EAGAIN: "processes or threads",
     errno.ENOMEM: "memory",
 }
+_STARTS: Final = "processes or threads"
 
 
 def lacking(error: BaseException) -> str:
@@ -17,8 +18,18 @@ def lacking(error: BaseException) -> str:
     if isinstance(error, MemoryError):
         return "memory"
     if isinstance(error, RuntimeError):
-        return "processes or threads" if "can't start new thread" in str(error) else ""
+        return _STARTS if "can't start new thread" in str(error) else ""
+    if isinstance(error, BlockingIOError):
+        return _STARTS if _by_a_start(error) else ""
     return _LACKING.get(error.errno or 0, "") if isinstance(error, OSError) else ""
+
+
+def _by_a_start(error: BlockingIOError) -> bool:
+    """Whether it was raised by starting a process: locks, and files that do not wait, tell of the same number."""
+    trace = error.__traceback__
+    while trace is not None and trace.tb_next is not None:
+        trace = trace.tb_next
+    return trace is not None and trace.tb_frame.f_globals.get("__name__") == subprocess.__name__
 
 
 def told(tool: str, what: str) -> str:
