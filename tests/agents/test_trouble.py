@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import asyncio
+
 import pytest
 
 from tests.agents.conftest import StageMaker
 from tests.agents.lines import FORMATS, ROLES, checked
+from tests.agents.stage import ProbeRecorder, Rules
 from tests.support.model_server import Chaos, ModelServer, Reply, call, status
+from tests.support.virtual_time import VirtualTimeLoop
 from yagent.agents.loop.turn import PAUSES
 from yagent.protocol.events import LlmCallEnd, LlmCallStart, LlmRetry
 from yagent.protocol.stop import StopReason
@@ -122,3 +126,22 @@ async def test_a_wrong_key_is_not_tried_again(make_stage: StageMaker, model_serv
     model_server.play({"Director": ["never"]})
     result = await make_stage().run()
     assert (result.stop_reason, result.exit_code, len(model_server.exchanges)) == (StopReason.LLM_ERROR, 2, 1)
+
+
+class SlowRecorder(ProbeRecorder):
+    """Keeps the whole program busy for half a minute."""
+
+    async def barrier(self) -> None:
+        await super().barrier()
+        loop = asyncio.get_running_loop()
+        assert isinstance(loop, VirtualTimeLoop)
+        loop.advance(30.0)
+
+
+async def test_time_that_was_over_when_a_call_was_sent_is_no_trouble_of_the_provider(
+    make_stage: StageMaker, model_server: ModelServer
+) -> None:
+    model_server.play({"Director": [Reply("late", chaos=[Chaos("hang_before_headers")])]})
+    result = await make_stage(Rules(task_timeout=20.0, recorder=lambda identity, clock: SlowRecorder(clock))).run()
+    assert (result.stop_reason, result.exit_code) == (StopReason.TIME_LIMIT, 3)
+    assert "answered" not in str(result.error)

@@ -38,6 +38,7 @@ from yagent.runtime.activity import TaskTimeoutError, TotalTimeoutError
 BACKOFF_CAP = 30.0  # seconds (E-18)
 CALL_STOPPED = "stopped"  # told of a call that was in flight when its agent was ended: no error
 SILENT_SECONDS = 60.0  # without a word after which a provider that has replied before counts as being in trouble
+FIRST_SECONDS = 1.0  # the same for one that has not: a call that was stopped as it was sent, or before, says nothing of it
 PAUSES = 8  # how often in a row a provider may interrupt its own turn and ask to go on
 
 
@@ -120,7 +121,7 @@ class Turn:
             self._trouble = str(failure).rstrip(".")
         elif silence is None:
             self._trouble = ""  # a reply was coming
-        elif not self._trouble and (not self._has_replied or silence >= SILENT_SECONDS):
+        elif not self._trouble and silence >= (SILENT_SECONDS if self._has_replied else FIRST_SECONDS):
             self._trouble = f"{self._identity.provider} had not answered for {silence:.0f} s"
 
     async def _followed(
