@@ -111,14 +111,17 @@ def disk(tmp_path: Path) -> Iterator[Path]:
         yield place
 
 
-@pytest.mark.parametrize("shut", ["notes", "logs", "data", "data/rollout", "data/artifacts", "data/tokens.json", "settings.json", "bin"])
+SHUT = ("notes", "logs", "data", "data/rollout", "data/artifacts", "data/tokens.json", "settings.json", "bin")
+
+
+@pytest.mark.parametrize(("shut", "rights"), [*((name, 0) for name in SHUT), ("notes", 0o444)])
 async def test_what_is_ours_and_shut_is_told_and_done_without(
-    yagent: CommandLine, model_server: ModelServer, workspace: Path, shut: str
+    yagent: CommandLine, model_server: ModelServer, workspace: Path, shut: str, rights: int
 ) -> None:
     place = yagent.data / shut
     (place.parent if "." in place.name else place).mkdir(parents=True, mode=0o700)
     place.touch()
-    place.chmod(0)
+    place.chmod(rights)
     visit = await Tour(yagent, model_server, start={"preexec_fn": without_rights_of_root}).visit(
         LOOK, [Call("create_file", {"path": "n", "content": "x"})]
     )
@@ -126,6 +129,7 @@ async def test_what_is_ours_and_shut_is_told_and_done_without(
     assert visit.run.code == 0, visit.run.told
     silent = ("bin", "data/artifacts", "data/tokens.json", "logs")  # the rights of the last are given back
     assert shut in silent or str(yagent.data / shut) in visit.run.told
+    assert shut != "notes" or "cannot be read (Permission denied); this run works without" in visit.run.told
 
 
 async def test_a_pipe_in_place_of_the_log_holds_nothing_up(yagent: CommandLine, model_server: ModelServer) -> None:

@@ -330,6 +330,7 @@ def _unreadable(notes: Path) -> str | None:
     """Why the notes that are there cannot be read, or None. Blocks."""
     try:
         os.scandir(notes).close()
+        os.stat(os.path.join(notes, os.curdir))  # a directory may be listed and yet nothing in it be looked at
     except FileNotFoundError:
         return None  # nothing was written yet
     except OSError as failure:
