@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.model_server import ModelServer
+from tests.support.model_server import Agent, ModelServer, Reply, delegating, hand_over
 from tests.support.session import Sessions
 from yagent.session.settings import approvals_line
 from yagent.workspace.permissions import Mode, PermissionSettings
@@ -63,3 +63,23 @@ async def test_a_list_of_the_run_limits_its_kind_and_one_of_the_configuration_do
     async with sessions.open(mode="yolo", allow=("edit(docs/**)",)) as opened:
         await opened.do("go")
     assert "commands in the directory run at once, other edits only as the allow list" in str(model_server.views[-1].body["messages"])
+
+
+async def test_an_edit_list_of_the_run_leaves_commands_free_whatever_the_configuration_allows(
+    sessions: Sessions, model_server: ModelServer
+) -> None:
+    said: list[str] = []
+
+    async def coding(agent: Agent) -> Reply:
+        said.append(await agent.call("run_bash", command="python3 -c 'print(6*7)'"))
+        said.append(await agent.call("create_file", path="docs/a.md", content="a"))
+        said.append(await agent.call("create_file", path="b.md", content="b"))
+        return hand_over("Done.")
+
+    sessions.configure('[permissions]\nallow = ["shell(make *)"]\n')
+    model_server.play({"are the Director": delegating("delegate_coding", "work"), "are Coding": coding})
+    async with sessions.open(mode="yolo", allow=("edit(docs/**)",)) as opened:
+        result = await opened.do("go")
+    assert "42" in said[0]
+    assert [(sessions.workspace / name).exists() for name in ("docs/a.md", "b.md")] == [True, False]
+    assert [each.subject for each in result.denied] == ["b.md"]
