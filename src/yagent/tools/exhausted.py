@@ -1,7 +1,6 @@
 """When the machine has no more to give: that is no failure of a tool, and the same call may succeed in a moment."""
 
 import errno
-import subprocess
 from collections.abc import Mapping
 from typing import Final
 
@@ -11,6 +10,7 @@ _LACKING: Final[Mapping[int, str]] = {
     errno.ENOMEM: "memory",
 }
 _STARTS: Final = "processes or threads"
+_STARTER: Final = "subprocess"  # the module of the standard library that starts them
 
 
 def lacking(error: BaseException) -> str:
@@ -29,7 +29,7 @@ def _by_a_start(error: BlockingIOError) -> bool:
     trace = error.__traceback__
     while trace is not None and trace.tb_next is not None:
         trace = trace.tb_next
-    return trace is not None and trace.tb_frame.f_globals.get("__name__") == subprocess.__name__
+    return trace is not None and trace.tb_frame.f_globals.get("__name__") == _STARTER
 
 
 def told(tool: str, what: str) -> str:
