@@ -289,6 +289,17 @@ async def test_text_that_a_search_passes_over_is_named(
     assert "picture" not in note
 
 
+async def test_notes_name_no_file_that_may_not_be_read(searcher: Searcher, repository: Path) -> None:
+    for name in (".secret", ".hidden"):
+        write(repository, name, "KEY_OF = 1\n")
+    request = SearchRequest("KEY_OF", repository, may_read=lambda path: path.name != ".secret")
+    assert "there are matches in .hidden: include_ignored=true" in str((await searcher.search(request)).notes)
+    (repository / ".hidden").unlink()
+    notes = str((await searcher.search(request)).notes)
+    assert "there are matches in protected files: include_ignored=true" in notes
+    assert ".secret" not in notes
+
+
 async def test_nothing_is_said_of_binary_files_where_there_are_none(searcher: Searcher, repository: Path) -> None:
     write(repository, "u.txt", "\ufeffother\n".encode("utf-16-le"))
     notes = (await searcher.search(SearchRequest("needle", repository))).notes

@@ -6,7 +6,7 @@ import json
 import os
 import shutil
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import asdict, field, replace
 from pathlib import Path
 
@@ -45,7 +45,8 @@ class SearchRequest:
     """What to search: a regular expression (with `fixed_text`, a plain text) in the lines of the files below `root`, or of the file `root`.
 
     `glob` narrows it by path, as gitignore patterns do; one that names an existing path means that path. `named` says that the asker named
-    `root` itself, so it is searched even where everything in it is ignored; `name` is what messages call it.
+    `root` itself, so it is searched even where everything in it is ignored; `name` is what messages call it. What it may not read, the
+    asker leaves out of the hits; the notes name nothing of it.
     """
 
     pattern: str
@@ -58,6 +59,7 @@ class SearchRequest:
     context_lines: int = 0
     named: bool = False
     name: str = ""
+    may_read: Callable[[Path], bool] = lambda path: True
 
 
 @dataclass(frozen=True, slots=True)
@@ -219,8 +221,7 @@ class Searcher:
             return _with_note(result, f"nothing was found{looked}{'; ' if passed_over else ''}{passed_over}")
         if request.named:
             return _with_note(wider, "these matches are in ignored or hidden files; there are none elsewhere below that path")
-        files = list(dict.fromkeys(hit.path for hit in wider.hits))
-        shown = ", ".join(map(printable, files[:10])) + (" and more" if len(files) > 10 or wider.truncated else "")
+        shown = await supervise.in_thread(_named, wider, request.may_read)
         return _with_note(
             result, f"ignored and hidden files were not searched; there are matches in {shown}: include_ignored=true searches them"
         )
@@ -235,7 +236,7 @@ class Searcher:
         listed = await capture(program, clock=self._clock, timeout=_COUNT_LIMIT, limit=_LISTED_BYTES)
         if listed.timed_out or listed.truncated or listed.code not in (0, 1):
             return "binary files are not searched"
-        return await supervise.in_thread(said_of, directory, listed.output)
+        return await supervise.in_thread(said_of, directory, listed.output, request.may_read)
 
     async def _settle(self) -> None:
         """Find out, once, whether ripgrep runs here: one for another system or library fails, or says that nothing matches."""
@@ -284,6 +285,12 @@ class Searcher:
         if self._program_path():
             return ()
         return (f"ripgrep is not available{self._trouble}: a slower built-in search was used, with Python's regular expressions",)
+
+
+def _named(found: SearchResult, may_read: Callable[[Path], bool]) -> str:
+    """The first files with hits that may be read. Blocks."""
+    files = [path for path in dict.fromkeys(hit.path for hit in found.hits) if may_read(found.base / path)]
+    return (", ".join(map(printable, files[:10])) or "protected files") + (" and more" if len(files) > 10 or found.truncated else "")
 
 
 def _arguments(options: Options, directory: Path) -> list[str]:

@@ -112,3 +112,12 @@ async def test_a_glob_cannot_lead_out_of_the_judged_directory(coding: Desk, work
     (workspace / "door").symlink_to(secret.parent)
     for glob in ("door", "../door", f"..{secret}"):
         assert "TOKEN\n" not in (await coding.make("search_by_regex", pattern="TOKEN", glob=glob)).text
+
+
+async def test_what_may_not_be_read_is_not_named_either_where_nothing_was_found(coding: Desk, isolated_home: Path) -> None:
+    for name in (".ssh/id_rsa.pem", "wide.txt"):
+        (isolated_home / name).parent.mkdir(exist_ok=True)
+        (isolated_home / name).write_text("a needle\n", "utf-16-le")
+    output = await coding.make("search_by_regex", pattern="needle", path=str(isolated_home), include_ignored=True)
+    assert "2 binary files were not searched, of which read_file reads: wide.txt" in output.text
+    assert "id_rsa" not in output.text

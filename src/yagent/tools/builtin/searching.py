@@ -50,6 +50,7 @@ def search_by_regex(searcher: Searcher) -> Spec[SearchByRegex]:
             fixed_text=parameters.fixed_text,
             context_lines=parameters.context_lines,
             name=label(root.resolved, call.scope),
+            may_read=call.scope.permissions.may_read,
             named=root.resolved != locate(WORKSPACE, call).resolved,
         )
         base = root.resolved if root.is_directory else root.resolved.parent
