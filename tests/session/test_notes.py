@@ -44,6 +44,18 @@ async def test_a_delegation_leaves_a_note_that_later_requests_are_told_of_and_th
     assert "<now>" not in recorded
 
 
+async def test_foreign_words_that_begin_as_results_do_hide_no_note(sessions: Sessions, model_server: ModelServer) -> None:
+    (sessions.workspace / "[repo#1 · ok]").touch()
+    shows = call("list_dir", path=".")
+    director: list[Reply | str] = [call("delegate_repo", task="look"), shows, call("read_note", note_id="repo#1"), "done", "again"]
+    model_server.play({"are the Director": director, "are Repo": _looks})
+    async with sessions.open() as opened:
+        await opened.do("the task")
+        await opened.do("[repo#1 · what of that?")
+    views = [view for view in model_server.views if "the Director" in view.identity]
+    assert ["repo#1 · ok" in view.hint for view in views] == [False, False, True, False, True]
+
+
 async def test_a_long_result_is_told_by_its_conclusion_and_can_be_read_whole(sessions: Sessions, model_server: ModelServer) -> None:
     long = "word " * 3000
     seen: list[str] = []

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from yagent.session.taking_up import TakenUp
 
 _HEADER = pattern(r"^\[([a-z]+#[0-9]+) · ", re.MULTILINE)  # of a result, as `handover.render` and `note_text` begin it
+_TELLS = ("delegate_", "read_note")  # tools whose results begin so; what others bring may be anybody's words
 LABEL = "now"  # around what is true of this request alone
 
 
@@ -47,8 +48,11 @@ class Hints:
     def _told(self) -> frozenset[str]:
         """The results that the newest message has in full already."""
         newest = self._seat.conversation.newest
-        texts = [] if newest is None else [newest.text, *(result.text for result in newest.results)]
-        return frozenset(name for text in texts for name in _HEADER.findall(text))
+        if newest is None:
+            return frozenset()
+        given = _HEADER.findall(newest.text) if self._seat.role.is_delegated else ()  # with its task; to the Director the user speaks
+        begun = (_HEADER.match(result.text) for result in newest.results if result.name.startswith(_TELLS))
+        return frozenset((*given, *(found[1] for found in begun if found is not None)))
 
     def _approvals(self) -> str:
         """What runs unasked now, where the conversation says otherwise: it began in another process, with other options."""
