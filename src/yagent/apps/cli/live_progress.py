@@ -80,7 +80,7 @@ class LiveProgress:
 
     def _start(self) -> None:
         """Draw from here on. A drawing that was stopped is never taken up again: it would go over what was written since."""
-        if self._live is None and is_in_foreground(2):
+        if self._live is None and is_in_foreground(2) is not False:
             self._live = Live(console=self._console, refresh_per_second=FRAMES_PER_SECOND, transient=True, get_renderable=self._tree)
             self._live.start()
 

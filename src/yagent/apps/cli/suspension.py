@@ -37,8 +37,8 @@ class Suspension:
         self._come_back()
 
 
-def is_in_foreground(descriptor: int) -> bool:
-    """Whether a terminal is ours to draw on; so it is where nobody can tell."""
+def is_in_foreground(descriptor: int) -> bool | None:
+    """Whether we are in the foreground of a terminal; None where nobody can tell."""
     with suppress(OSError):
         return os.tcgetpgrp(descriptor) == os.getpgrp()
-    return True
+    return None

@@ -10,6 +10,7 @@ import termios
 from collections.abc import Mapping, Sequence
 
 from yagent.apps.cli.progress import one_line
+from yagent.apps.cli.suspension import is_in_foreground
 from yagent.errors import YagentError
 from yagent.patterns import pattern
 from yagent.protocol.asks import Answer, Ask, AskKind, Offer, Scope
@@ -37,11 +38,8 @@ def open_terminal(environ: Mapping[str, str]) -> int | None:
         descriptor = os.open(TERMINAL, os.O_RDWR | os.O_NOCTTY | os.O_CLOEXEC)
     except OSError:
         return None
-    try:
-        if os.tcgetpgrp(descriptor) == os.getpgrp():
-            return descriptor
-    except OSError:
-        pass
+    if is_in_foreground(descriptor):
+        return descriptor
     os.close(descriptor)
     return None
 
