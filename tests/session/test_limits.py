@@ -199,8 +199,6 @@ async def test_model_calls_at_once_are_bounded_by_eight_unless_the_user_wants_no
     ("chaos", "trouble"),
     [
         ([Chaos("status", status=503)] * 9, "answered 503"),
-        ([Chaos("hang_before_headers")], "had not answered for 20 s"),
-        ([Chaos("keep_alives", count=90)], "had not answered for 20 s"),
         ([Chaos("reset_before_headers"), Chaos("hang_before_headers")], "connection was lost"),
     ],
 )
@@ -213,6 +211,19 @@ async def test_time_that_ran_out_before_any_reply_came_is_the_providers_trouble(
     assert (result.stop_reason, result.exit_code) == (StopReason.TIME_LIMIT, 75)
     assert re.search(rf"20 s was over before the model gave any reply: .*{trouble}", result.error), result.error
     assert "smaller task" not in result.error
+
+
+@pytest.mark.parametrize("chaos", [Chaos("hang_before_headers"), Chaos("keep_alives", count=90)], ids=lambda each: each.kind)
+async def test_time_that_ran_out_on_a_slow_provider_is_a_limit_and_says_what_it_waited_for(
+    sessions: Sessions, model_server: ModelServer, chaos: Chaos
+) -> None:
+    model_server.play({"are the Director": [Reply("one", chaos=[chaos])]})
+    async with sessions.open(timeout=20.0) as opened:
+        result = await opened.do("go")
+    assert (result.stop_reason, result.exit_code) == (StopReason.TIME_LIMIT, 3)
+    assert re.search(r"20 s is used up; the newest reply did not come: .* had not answered for 20 s; see whether", result.error), (
+        result.error
+    )
 
 
 async def test_time_that_ran_out_while_the_provider_was_in_trouble_says_so(sessions: Sessions, model_server: ModelServer) -> None:

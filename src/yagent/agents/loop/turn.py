@@ -62,13 +62,14 @@ class Turn:
         self._failed = 0  # attempts of the reply under way
         self._has_replied = False
         self._trouble = ""  # what kept the newest call from its reply
+        self._is_only_silent = False  # which is a slow model's right: no failure of its provider
 
     def with_trouble(self, over: TotalTimeoutError) -> TotalTimeoutError:
         """The end of the run's time, told with what kept the newest call from its reply."""
         if not self._trouble:
             return over
         used, advice = str(over).partition(";")[0], "see whether the provider works, or give more time"
-        if self._has_replied or isinstance(over, TaskTimeoutError):
+        if self._has_replied or self._is_only_silent or isinstance(over, TaskTimeoutError):
             return type(over)(f"{used}; the newest reply did not come: {self._trouble}; {advice}", over.seconds)
         text = f"the time limit of {over.seconds:g} s was over before the model gave any reply: {self._trouble}; {advice}"
         return UnansweredError(text, over.seconds)
@@ -118,11 +119,12 @@ class Turn:
     def _noted(self, silence: float | None, failure: BaseException) -> None:
         """Keep what kept a call from its reply: a failure, or when it was stopped that nothing had come for so many seconds."""
         if isinstance(failure, TransientModelError):
-            self._trouble = str(failure).rstrip(".")
+            self._trouble, self._is_only_silent = str(failure).rstrip("."), False
         elif silence is None:
             self._trouble = ""  # a reply was coming
         elif not self._trouble and silence >= (SILENT_SECONDS if self._has_replied else FIRST_SECONDS):
             self._trouble = f"{self._identity.provider} had not answered for {silence:.0f} s"
+            self._is_only_silent = True
 
     async def _followed(
         self, events: AsyncIterator[StreamEvent], told: "_Telling", bill: "_Bill", leave_queue: Callable[[], None]
@@ -143,7 +145,7 @@ class Turn:
                 case ReasoningDelta():
                     told.chunk(event.text, "reasoning")
                 case Retrying():
-                    self._trouble = event.reason.rstrip(".")
+                    self._trouble, self._is_only_silent = event.reason.rstrip("."), False
                     told.ended(bill.lost(), None, event.reason)
                     self._failed += 1
                     bill.demand_room()
